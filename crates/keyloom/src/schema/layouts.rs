@@ -57,14 +57,14 @@ impl Layouts {
     fn expiry_default(&self, entity: &str, field: &str) -> Option<ExpiryDefault> {
         let revisions: Vec<(u32, &Entity, i64)> = self.declarations(entity, 0).collect();
         let steps = revisions.iter().zip(revisions.iter().skip(1));
-        let added = steps.filter_map(|((revision, before, _), (_, after, since_ms))| {
+        let mut added = steps.filter_map(|((revision, before, _), (_, after, since_ms))| {
             let added = after.fields.iter().find(|added| added.name == field)?;
             let is_new = before.find_field(field).is_none();
             let default = added.default.as_ref().filter(|_| is_new)?.value(*since_ms);
             let time_ms = default.as_n().and_then(Number::to_i64)?;
             Some(ExpiryDefault { revision: *revision, time_ms })
         });
-        added.last()
+        added.next_back()
     }
 
     /// Returns the declarations of an entity, from a revision on, each with the time of its revision.
