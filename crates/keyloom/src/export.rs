@@ -156,7 +156,7 @@ fn is_of(layout: &Layout, row: &Item, kinds: &BTreeSet<EntityId>) -> bool {
         Some(
             RowName::Link { .. }
             | RowName::Guard { .. }
-            | RowName::Entry { .. }
+            | RowName::Posting { .. }
             | RowName::Counter(_)
             | RowName::System,
         )
@@ -189,7 +189,7 @@ fn ranks(layout: &Layout) -> Vec<BTreeSet<EntityId>> {
 fn reach(layout: &Layout, from: EntityId, among: &BTreeSet<EntityId>) -> BTreeSet<EntityId> {
     let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
     while let Some(kind) = next.pop() {
-        let targets = layout.links(kind).iter().map(|link| link.target);
+        let targets = layout.references().of(kind).iter().map(|link| link.target);
         next.extend(targets.filter(|target| among.contains(target) && reached.insert(*target)));
     }
     reached

@@ -83,7 +83,7 @@ impl Pending {
 
     /// Posting lists and index keys that contain ordinals must be rebuilt.
     pub(crate) fn add_numbered(&mut self, layout: &Layout) {
-        for (_, entity) in layout.model().entities().filter(|(_, entity)| entity.is_numbered()) {
+        for (_, entity) in layout.model().entities().filter(|(_, entity)| entity.has_ordinals()) {
             self.entities.insert(entity.name.clone());
             let list = |list: &keyloom_model::List| (entity.name.clone(), list.name.clone());
             self.lists.extend(entity.lists.iter().map(list));
@@ -99,6 +99,6 @@ impl Pending {
             return false;
         }
         let name = layout.model().entity(entity).name.clone();
-        self.uniques.contains(&(name, layout.unique_name(entity, unique).to_owned()))
+        self.uniques.contains(&(name, layout.uniques().name(entity, unique).to_owned()))
     }
 }

@@ -149,7 +149,7 @@ impl Verifier<'_> {
                 Ok(())
             }
             Some(RowName::Own(key)) => self.own(&key, row, findings).await,
-            Some(RowName::Guard { .. } | RowName::Link { .. } | RowName::Entry { .. }) => {
+            Some(RowName::Guard { .. } | RowName::Link { .. } | RowName::Posting { .. }) => {
                 self.derived(row, findings).await
             }
             // Counters are verified together.

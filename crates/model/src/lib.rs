@@ -55,8 +55,8 @@ pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
     Column, Counter, EntityKey, ExpiryDefault, Group, Image, KeyPart, KeyTemplate, KeyTooLong,
-    Layout, Link, Matching, OwnRow, Pending, RankedPlace, Reason, Row, RowKey, RowName, Slot,
-    Unreadable, attribute, entry_place, is_counter, number_of,
+    Layout, Link, Matching, OwnRow, Pending, RankedKey, Reason, Row, RowKey, RowName, Slot,
+    Unreadable, attribute, is_counter, ordinal_of, posting_row_prefix,
 };
 pub use model::{
     Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,

@@ -274,7 +274,7 @@ impl ListQuery {
         let order = entity.list(list).order.iter();
         let names: Vec<&str> = order.map(|order| entity.field(order.field).name.as_str()).collect();
         let help = match names.is_empty() {
-            true if entity.is_numbered() => "it is ordered by creation only".to_owned(),
+            true if entity.has_ordinals() => "it is ordered by creation only".to_owned(),
             true => "it is ordered by id only".to_owned(),
             false => format!(
                 "it is ordered by `{}`; give each leading field one value, and bounds to the next",

@@ -208,19 +208,19 @@ impl Layouts {
 }
 
 fn counters(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<Counter>, Error> {
-    let mut counters = layout.counters(image)?;
-    counters.extend(layout.pending_counters(image, pending)?);
+    let mut counters = layout.counters().of(image)?;
+    counters.extend(layout.counters().of_pending(image, pending)?);
     Ok(counters)
 }
 
 fn sets(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<(SetName, u64)>, Error> {
-    let Some(number) = image.number.filter(|_| layout.matching() == Matching::Sets) else {
+    let Some(number) = image.ordinal.filter(|_| layout.matching() == Matching::Sets) else {
         return Ok(vec![]);
     };
     let name = |name: keyloom_value::KeyBytes| {
         let name = SetName::new(name.into_vec()).map_err(keyloom_store::Error::from)?;
         Ok((name, number))
     };
-    let taken = layout.pending_groups(&image.key, pending);
-    layout.groups(image)?.into_iter().chain(taken).map(name).collect()
+    let taken = layout.postings().of_pending(&image.key, pending);
+    layout.postings().of(image)?.into_iter().chain(taken).map(name).collect()
 }

@@ -89,9 +89,9 @@ impl Opening<'_> {
         let (former, mut formers) = formers(&stored)?;
         let (head, revision) = (&stored.head, today(&stored)?);
         // A model without filters stores no posting lists in either way.
-        let is_numbered = model.entities().any(|(_, entity)| entity.is_numbered());
+        let is_numbered = model.entities().any(|(_, entity)| entity.has_ordinals());
         let is_kept_so = !is_numbered
-            || revision.matching == Some(self.matching()) && former.layout.has_all_facet_slots();
+            || revision.matching == Some(self.matching()) && former.layout.facets().has_all_slots();
         if revision.text == self.text && is_kept_so {
             ensure_table(self.store, self.table, &former.layout).await?;
             let layouts = Layouts::new(former.layout, revision, formers);
@@ -197,9 +197,9 @@ fn pending(layout: &Layout, evolution: &Evolution, before: &Pending) -> Pending 
             .map(|(entity, list)| (name(entity), model.entity(entity).list(list).name.clone())),
     );
     pending.uniques.extend(
-        evolution
-            .pending_uniques()
-            .map(|(entity, unique)| (name(entity), layout.unique_name(entity, unique).to_owned())),
+        evolution.pending_uniques().map(|(entity, unique)| {
+            (name(entity), layout.uniques().name(entity, unique).to_owned())
+        }),
     );
     pending.counts.extend(
         evolution

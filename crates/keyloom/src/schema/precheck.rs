@@ -34,7 +34,7 @@ pub(crate) async fn precheck(
             if tightened.contains(&key.entity) && !is_taken {
                 check_fields(layout, &image)?;
             }
-            layout.counters(&image)?;
+            layout.counters().of(&image)?;
             for row in layout.rows(&image)? {
                 let Reason::Guard(unique) = row.reason else { continue };
                 if gives_way || !pending.has_unique(layout, (key.entity, unique)) {

@@ -79,7 +79,7 @@ fn columns(layout: &Layout) -> Result<Vec<ColumnSpec>, Error> {
             parts: column.order.into_iter().map(part).collect(),
         })
     };
-    layout.columns().into_iter().map(column).collect()
+    layout.lists().columns().into_iter().map(column).collect()
 }
 
 fn part(direction: Direction) -> keyloom_store::Direction {

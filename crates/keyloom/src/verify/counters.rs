@@ -59,8 +59,9 @@ impl Verifier<'_> {
         let layouts = &self.schema.layouts;
         let formers = layouts.before.values().map(|former| &former.layout);
         let mut all = formers.chain([&layouts.current]);
-        let has_any = all
-            .any(|layout| layout.model().entities().any(|(entity, _)| layout.has_counters(entity)));
+        let has_any = all.any(|layout| {
+            layout.model().entities().any(|(entity, _)| layout.counters().has_any(entity))
+        });
         has_any.then_some(At::Counters(0))
     }
 
@@ -108,7 +109,7 @@ impl Verifier<'_> {
                 counters.into_iter().flatten().for_each(|counter| recount.add(counter));
             }
             Some(RowName::Counter(counter)) => {
-                for step in counter.steps(Counter::number(&row).unwrap_or(0)) {
+                for step in counter.prefix_counts(Counter::value_of(&row).unwrap_or(0)) {
                     recount.add(Counter::Plain(step));
                 }
                 if let Some(counted) = recount.number(counter) {
@@ -118,7 +119,7 @@ impl Verifier<'_> {
             Some(
                 RowName::Link { .. }
                 | RowName::Guard { .. }
-                | RowName::Entry { .. }
+                | RowName::Posting { .. }
                 | RowName::System,
             )
             | None => {}
@@ -135,7 +136,7 @@ impl Verifier<'_> {
         if *found == counter.row(*expected) {
             return Ok(());
         }
-        let number = found.as_ref().and_then(Counter::number);
+        let number = found.as_ref().and_then(Counter::value_of);
         if let (0, Some(0), Some(row)) = (expected, number, found) {
             return self.forget_zero(row).await;
         }
@@ -155,7 +156,7 @@ impl Verifier<'_> {
         (found, expected): (Option<&Item>, i64),
     ) -> Result<Remedy, Error> {
         let mut steps = BTreeMap::new();
-        let before = found.and_then(Counter::number).unwrap_or(0);
+        let before = found.and_then(Counter::value_of).unwrap_or(0);
         let ranked = RankedChange { counter, row: found, before, after: expected };
         ranked.add_prefix_counts(&mut steps);
         let mut actions = vec![ranked.rewrite(&self.shared.table)];
@@ -166,7 +167,7 @@ impl Verifier<'_> {
     /// Whether a row is a counter that is 0, which may remain, even of a count that no longer exists.
     pub(super) fn is_zero(row: &Item) -> bool {
         let partition = row.get(PARTITION).and_then(Value::as_b).unwrap_or_default();
-        is_counter(partition) && Counter::number(row) == Some(0)
+        is_counter(partition) && Counter::value_of(row) == Some(0)
     }
 
     /// Removes a counter that is 0, if repair is requested.

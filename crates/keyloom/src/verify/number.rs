@@ -18,10 +18,10 @@ impl Verifier<'_> {
         // The backfill gives older rows their ordinals.
         let is_old = own.revision < layouts.current.revision()
             && self.schema.pending.entities.contains(&entity.name);
-        if !entity.is_numbered() || is_old {
+        if !entity.has_ordinals() || is_old {
             return Ok(());
         }
-        let problem = match own.image.number {
+        let problem = match own.image.ordinal {
             None => Problem::NumberMissing,
             Some(number) => match self.other_with(own, number).await? {
                 None => return Ok(()),
@@ -53,7 +53,7 @@ impl Verifier<'_> {
         let ctx = self.write_context();
         let mut after = self.schema.layouts.upgraded(own.clone());
         let mut transition = Transition::new(own.image.key.clone(), Some(own.clone()), None);
-        after.number = None;
+        after.ordinal = None;
         transition.after = Some(after);
         ctx.assign_ordinal(&mut transition).await?;
         transition.tombstones = TombstoneChange::Keep;

@@ -104,14 +104,15 @@ impl Verifier<'_> {
         };
         let kind = own.image.key.entity;
         let lists = entity.lists().filter(|(id, _)| {
-            differs(layout.list_slot(kind, *id))
-                || layout.facet_slot(kind, *id).is_some_and(differs)
+            differs(layout.lists().slot(kind, *id))
+                || layout.facets().slot(kind, *id).is_some_and(differs)
         });
         let mut lists: Vec<String> = lists.map(|(_, list)| list.name.clone()).collect();
         let boards = entity.boards().filter(|(_, board)| board.ranks_entities());
-        let boards = boards.filter(|(id, _)| differs(layout.board_slot(own.image.key.entity, *id)));
+        let boards =
+            boards.filter(|(id, _)| differs(layout.leaderboards().slot(own.image.key.entity, *id)));
         lists.extend(boards.map(|(_, board)| board.name.clone()));
-        if layout.expiry_slot(own.image.key.entity).is_some_and(differs) {
+        if layout.expiry().slot(own.image.key.entity).is_some_and(differs) {
             lists.push("expires".to_owned());
         }
         let remedy = match self.repair {
@@ -184,7 +185,7 @@ impl Verifier<'_> {
                 let field = self.field_name(own, field);
                 (Problem::LinkMissing { field }, self.write(own, row, None).await?)
             }
-            Reason::Entry => {
+            Reason::Posting => {
                 let group = show_key(&row.item);
                 (Problem::GroupMissing { group }, self.write(own, row, None).await?)
             }
@@ -235,7 +236,7 @@ impl Verifier<'_> {
     async fn targets(&self, own: &OwnRow, findings: &mut Vec<Finding>) -> Result<(), Error> {
         let layout = &self.schema.layouts.current;
         let image = self.schema.layouts.upgraded(own.clone());
-        for link in layout.links(image.key.entity) {
+        for link in layout.references().of(image.key.entity) {
             let field = self.field_name(own, link.field);
             let Some(id) = image.fields.get(&field).and_then(Value::as_s) else { continue };
             let tenant = image.key.tenant.clone().filter(|_| layout.has_tenant(link.target));
@@ -316,7 +317,7 @@ impl Verifier<'_> {
         let entity = own.image.key.entity;
         let count = self.schema.model().entity(entity).uniques.len();
         match unique.index() < count {
-            true => self.schema.layouts.current.unique_name(entity, unique).to_owned(),
+            true => self.schema.layouts.current.uniques().name(entity, unique).to_owned(),
             false => PARTITION.to_owned(),
         }
     }

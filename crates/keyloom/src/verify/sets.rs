@@ -164,7 +164,7 @@ impl Verifier<'_> {
         let formers = layouts.before.values().map(|former| &former.layout);
         let mut kept = formers.chain([&layouts.current]);
         kept.any(|layout| layout.matching() == Matching::Sets).then_some(())?;
-        let entity = layouts.current.group_entity(set.as_bytes())?;
+        let entity = layouts.current.postings().entity(set.as_bytes())?;
         if !layouts.current.has_tenant(entity) {
             return Some((entity, None));
         }
@@ -176,7 +176,7 @@ impl Verifier<'_> {
     /// Whether a set belongs to an earlier model that rows still have.
     fn was_group(&self, set: &SetName) -> bool {
         let mut formers = self.schema.layouts.before.values();
-        formers.any(|former| former.layout.group_entity(set.as_bytes()).is_some())
+        formers.any(|former| former.layout.postings().entity(set.as_bytes()).is_some())
     }
 
     /// Adds a member to a set or removes it, if its entity is unchanged.

@@ -209,7 +209,7 @@ impl<'a> Admission<'a> {
             let entity = self.entity(key).name.clone();
             return Err(Error::EntityTooLarge { entity, bytes, bytes_max });
         }
-        Ok(Image { key: key.clone(), version: self.stamps.next()?, number: None, fields })
+        Ok(Image { key: key.clone(), version: self.stamps.next()?, ordinal: None, fields })
     }
 
     /// Adds the tenant of the key to a document that does not name it.

@@ -91,9 +91,9 @@ impl<'a> WriteContext<'a> {
     pub(crate) async fn assign_ordinal(&self, transition: &mut Transition) -> Result<(), Error> {
         let Some(after) = &mut transition.after else { return Ok(()) };
         let EntityKey { entity, tenant, .. } = &after.key;
-        if after.number.is_none() && self.layouts.current.model().entity(*entity).is_numbered() {
-            let row = self.layouts.current.numbers_key(*entity, tenant.as_ref());
-            after.number = Some(self.ordinals.next(self.store, self.table, &row).await?);
+        if after.ordinal.is_none() && self.layouts.current.model().entity(*entity).has_ordinals() {
+            let row = self.layouts.current.ordinals().allocation_key(*entity, tenant.as_ref());
+            after.ordinal = Some(self.ordinals.next(self.store, self.table, &row).await?);
         }
         Ok(())
     }

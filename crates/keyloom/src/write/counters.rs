@@ -56,9 +56,9 @@ impl Counters {
             attribute: COUNT.into(),
             change,
             rank: counter.ranking().map(|ranked| Rank {
-                partition: (ranked.slot.partition(), ranked.place.into_vec()),
-                sort: (ranked.slot.sort(), ranked.ending.into_vec()),
-                steps: ranked.steps.into_vec(),
+                partition: (ranked.slot.partition(), ranked.entries.into_vec()),
+                sort: (ranked.slot.sort(), ranked.suffix.into_vec()),
+                steps: ranked.prefix_counts.into_vec(),
             }),
         };
         self.changes().map(number).collect()
@@ -95,9 +95,8 @@ impl Counters {
 fn score_of(row: Option<&Item>) -> Result<i64, Error> {
     match row {
         None => Ok(0),
-        Some(row) => {
-            Counter::number(row).ok_or_else(|| Error::damaged("A score of a board cannot be read."))
-        }
+        Some(row) => Counter::value_of(row)
+            .ok_or_else(|| Error::damaged("A score of a board cannot be read.")),
     }
 }
 
@@ -132,7 +131,7 @@ impl RankedChange<'_> {
     /// Adds the change to the prefix counts of the board.
     pub(crate) fn add_prefix_counts(&self, counts: &mut BTreeMap<RowKey, i64>) {
         for (number, change) in [(self.before, -1), (self.after, 1)] {
-            for prefix in self.counter.steps(number) {
+            for prefix in self.counter.prefix_counts(number) {
                 *counts.entry(prefix).or_default() += change;
             }
         }

@@ -165,9 +165,9 @@ impl<'a> Executor<'a> {
             let before = before.filter(is_seen);
             if let Decision::Change(mut transition) = self.ctx.admission().decide(intent, before)? {
                 if let Some(after) = &mut transition.after
-                    && self.ctx.layouts.current.model().entity(after.key.entity).is_numbered()
+                    && self.ctx.layouts.current.model().entity(after.key.entity).has_ordinals()
                 {
-                    after.number = after.number.or(Some(ordinal));
+                    after.ordinal = after.ordinal.or(Some(ordinal));
                 }
                 writes.add(self.ctx.own_key(intent.key()), *transition);
             }

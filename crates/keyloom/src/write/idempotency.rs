@@ -157,7 +157,7 @@ impl Answer {
     fn image(self, key: &EntityKey) -> Image {
         let key = EntityKey { id: self.id, ..key.clone() };
         // Records do not expose the ordinal.
-        Image { key, version: self.version, fields: self.fields, number: None }
+        Image { key, version: self.version, fields: self.fields, ordinal: None }
     }
 }
 

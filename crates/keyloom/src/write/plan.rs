@@ -134,7 +134,7 @@ impl Planner<'_> {
                         let by = (other.key != transition.key).then_some(&other.key);
                         self.layouts.taken(new.key.entity, unique, by)
                     }
-                    Reason::Own | Reason::Link(_) | Reason::Entry => {
+                    Reason::Own | Reason::Link(_) | Reason::Posting => {
                         Error::SameTwice { id: new.key.id.clone() }
                     }
                 });
@@ -157,7 +157,7 @@ impl Planner<'_> {
                 PlannedAction { action: TransactAction::Delete(delete.when(mine)), on_conflict }
             }
             // The condition of the own row covers it.
-            Reason::Link(_) | Reason::Entry => {
+            Reason::Link(_) | Reason::Posting => {
                 PlannedAction::or_changed(TransactAction::Delete(delete))
             }
         }
@@ -171,7 +171,7 @@ impl Planner<'_> {
                 let put = Put::new(self.table, row.item).when(unchanged(transition));
                 Some(PlannedAction::or_changed(TransactAction::Put(put)))
             }
-            Reason::Guard(_) | Reason::Link(_) | Reason::Entry if is_there => None,
+            Reason::Guard(_) | Reason::Link(_) | Reason::Posting if is_there => None,
             Reason::Guard(unique) => {
                 // Another entity of the same transaction may release it.
                 let free = Condition::missing(PARTITION).or(owned_by(old.unwrap_or(&row)));
@@ -182,7 +182,7 @@ impl Planner<'_> {
                 Some(PlannedAction { action: TransactAction::Put(put), on_conflict })
             }
             // The condition of the own row covers it.
-            Reason::Link(_) | Reason::Entry => {
+            Reason::Link(_) | Reason::Posting => {
                 Some(PlannedAction::or_changed(TransactAction::Put(Put::new(self.table, row.item))))
             }
         }
@@ -225,7 +225,7 @@ impl Planner<'_> {
                 let after = self.layouts.counters_after(new, &tombstones.pending)?;
                 // A counter that it already contributes to needs no room.
                 for counter in &after {
-                    let room = self.layouts.current.check_room(new.key.entity, counter);
+                    let room = self.layouts.current.counters().check_room(new.key.entity, counter);
                     room.or_else(|error| before.contains(counter).then_some(()).ok_or(error))?;
                 }
                 counters.add(after, 1);
@@ -337,7 +337,7 @@ impl Planner<'_> {
             let tenant = after.key.tenant.clone().filter(|_| layout.has_tenant(target));
             (field, EntityKey { entity: target, tenant, id: id.to_owned() })
         };
-        let linked = layout.links(after.key.entity).iter().filter_map(|link| {
+        let linked = layout.references().of(after.key.entity).iter().filter_map(|link| {
             let name = &entity.field(link.field).name;
             let id = after.fields.get(name)?;
             let unchanged = before.is_some_and(|old| old.image.fields.get(name) == Some(id));

@@ -18,12 +18,12 @@ pub(crate) struct ReferenceRules<'a> {
 impl ReferenceRules<'_> {
     /// Whether the model has references to entities of this kind.
     pub(crate) fn is_referable(&self, key: &EntityKey) -> bool {
-        !self.layout.referrers(key.entity).is_empty()
+        !self.layout.references().to(key.entity).is_empty()
     }
 
     /// Returns the link of a field of an owner.
     pub(crate) fn link(&self, owner: &EntityKey, field: FieldId) -> Option<Link> {
-        let links = self.layout.links(owner.entity);
+        let links = self.layout.references().of(owner.entity);
         links.iter().find(|link| link.field == field).copied()
     }
 
@@ -54,7 +54,7 @@ impl ReferenceRules<'_> {
         let field = entity.parent?;
         let link = self.link(&row.image.key, field)?;
         let parent = row.image.fields.get(&entity.field(field).name)?.as_s()?;
-        Some(self.layout.link_key(&link, parent, &row.image.key))
+        Some(self.layout.references().key(&link, parent, &row.image.key))
     }
 
     /// The error for a reference that forbids the deletion of its target.

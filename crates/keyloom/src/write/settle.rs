@@ -166,7 +166,7 @@ impl<'a> SettledReader<'a> {
             return Ok(());
         }
         let entity = &layouts.current.model().entity(by.entity).name;
-        let unique = layouts.current.unique_name(by.entity, unique);
+        let unique = layouts.current.uniques().name(by.entity, unique);
         let what = format!(
             "A value of the unique `{unique}` of `{entity}` is reserved, but no entity has it."
         );

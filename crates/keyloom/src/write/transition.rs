@@ -54,7 +54,7 @@ impl Transition {
         mut after: Option<Image>,
     ) -> Transition {
         if let (Some(before), Some(after)) = (&before, &mut after) {
-            after.number = after.number.or(before.image.number);
+            after.ordinal = after.ordinal.or(before.image.ordinal);
         }
         let (tombstones, references) = (TombstoneChange::Drop, References::Checked);
         Transition { key, before, after, tombstones, references }

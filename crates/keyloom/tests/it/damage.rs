@@ -60,15 +60,15 @@ impl Rows {
         let book = self.key("book", book);
         let declared = self.layout.model().entity(book.entity);
         let field = declared.find_field(field).expect("a field");
-        let link = self.layout.links(book.entity).iter().find(|link| link.field == field);
-        self.layout.link_key(link.expect("it refers"), target, &book)
+        let link = self.layout.references().of(book.entity).iter().find(|link| link.field == field);
+        self.layout.references().key(link.expect("it refers"), target, &book)
     }
 
     fn guard(&self, entity: &str, values: &[&str]) -> RowKey {
         let key = self.key(entity, "");
         let (unique, _) = self.layout.model().entity(key.entity).uniques().next().expect("one");
         let values: Vec<Value> = values.iter().map(|value| Value::from(*value)).collect();
-        self.layout.guard_key(&key, unique, &values).expect("it fits")
+        self.layout.uniques().guard_key(&key, unique, &values).expect("it fits")
     }
 
     fn get(&self, key: &RowKey) -> Item {
@@ -113,7 +113,7 @@ impl Rows {
     fn slot(&self, list: &str) -> [String; 2] {
         let book = self.key("book", "").entity;
         let list = self.layout.model().entity(book).find_list(list).expect("a list");
-        let slot = self.layout.list_slot(book, list);
+        let slot = self.layout.lists().slot(book, list);
         [slot.partition().as_str().to_owned(), slot.sort().as_str().to_owned()]
     }
 

@@ -82,7 +82,7 @@ fn damage(store: &dyn Store, layout: &Layout, random: &mut Random) -> Vec<Entity
         Some(RowName::Own(key)) => touched.push(key),
         Some(RowName::Link { target: _, owner, .. }) => touched.push(owner),
         Some(
-            RowName::Guard { .. } | RowName::Entry { .. } | RowName::Counter(_) | RowName::System,
+            RowName::Guard { .. } | RowName::Posting { .. } | RowName::Counter(_) | RowName::System,
         )
         | None => {}
     }
@@ -147,7 +147,7 @@ fn with_referrers(layout: &Layout, all: &[OwnRow], touched: Vec<EntityKey>) -> V
         let before = affected.len();
         for row in all {
             let entity = layout.model().entity(row.image.key.entity);
-            let refers = layout.links(row.image.key.entity).iter().any(|link| {
+            let refers = layout.references().of(row.image.key.entity).iter().any(|link| {
                 let target = row.image.fields.get(&entity.field(link.field).name);
                 let is_target = |key: &EntityKey| {
                     key.entity == link.target && target.and_then(Value::as_s) == Some(&key.id)

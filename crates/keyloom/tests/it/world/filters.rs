@@ -13,7 +13,7 @@ use super::play::World;
 impl World {
     /// Lists as a whole and by one value of each facet and tag that somebody has.
     pub(crate) fn check_filters(&self, random: &mut Random) {
-        for (_, entity) in self.naive.model.entities().filter(|(_, e)| e.is_numbered()) {
+        for (_, entity) in self.naive.model.entities().filter(|(_, e)| e.has_ordinals()) {
             for tenant in self.tenants_of(&entity.name) {
                 for list in &entity.lists {
                     let listed = self.naive.listed(&entity.name, list, tenant.as_ref());

@@ -62,7 +62,7 @@ pub(crate) fn implied(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item
 
 /// Numbers that entities add up to, by their keys; what is nothing need not be there.
 pub(crate) fn numbers(rows: &[Item]) -> BTreeMap<Vec<u8>, Item> {
-    let rows = rows.iter().filter(|row| is_number(row) && Counter::number(row) != Some(0));
+    let rows = rows.iter().filter(|row| is_number(row) && Counter::value_of(row) != Some(0));
     rows.map(|row| (key(row), row.clone())).collect()
 }
 
@@ -70,14 +70,15 @@ pub(crate) fn numbers(rows: &[Item]) -> BTreeMap<Vec<u8>, Item> {
 pub(crate) fn implied_numbers(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item> {
     let (mut sums, mut steps) = (BTreeMap::<Counter, i64>::new(), vec![]);
     for row in own {
-        let taken = layout.pending_counters(&row.image, &row.pending).expect("keys are short");
-        for counter in layout.counters(&row.image).expect("keys are short").into_iter().chain(taken)
+        let taken = layout.counters().of_pending(&row.image, &row.pending).expect("keys are short");
+        for counter in
+            layout.counters().of(&row.image).expect("keys are short").into_iter().chain(taken)
         {
             *sums.entry(counter).or_default() += 1;
         }
     }
     for (counter, sum) in &sums {
-        steps.extend(counter.steps(*sum).into_iter().map(Counter::Plain));
+        steps.extend(counter.prefix_counts(*sum).into_iter().map(Counter::Plain));
     }
     for step in steps {
         *sums.entry(step).or_default() += 1;
