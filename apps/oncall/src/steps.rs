@@ -203,13 +203,13 @@ async fn contact_with_methods(
     db: &Db,
     contact: &str,
 ) -> Result<Option<(String, Vec<Method>)>, Error> {
-    let family = match db.family("contact", contact, Some("method"), METHODS_MAX).await {
+    let found = match db.with_children("contact", contact, Some("method"), METHODS_MAX).await {
         Err(Error::Id { .. }) => None,
-        family => family?,
+        found => found?,
     };
-    let Some(family) = family else { return Ok(None) };
-    let methods: Result<Vec<Method>, Error> = family.children.iter().map(Record::to).collect();
-    Ok(Some((text(&family.parent, "name").to_owned(), methods?)))
+    let Some(found) = found else { return Ok(None) };
+    let methods: Result<Vec<Method>, Error> = found.children.iter().map(Record::to).collect();
+    Ok(Some((text(&found.parent, "name").to_owned(), methods?)))
 }
 
 fn hunt_method(method: &Method) -> hunt::Method {

@@ -88,8 +88,8 @@ async fn stock(db: &Db) -> Result<BTreeMap<&'static str, Record>, keyloom::Error
             let ingredient = json!({ "name": thing, "category": category.id() });
             ingredients.insert(thing, db.create("ingredient", &ingredient).await?);
         }
-        let family = db.family("category", category.id(), Some("ingredient"), 20).await?;
-        let children = family.map(|family| family.children.len()).unwrap_or_default();
+        let found = db.with_children("category", category.id(), Some("ingredient"), 20).await?;
+        let children = found.map(|found| found.children.len()).unwrap_or_default();
         println!("{name}: {children} ingredients, read together with their category");
     }
     Ok(ingredients)

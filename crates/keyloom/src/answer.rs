@@ -5,6 +5,6 @@ use std::pin::Pin;
 
 use crate::Error;
 
-/// A future, to be awaited. It is boxed so that what a method does is compiled once, with this
-/// crate, and not again in every crate that awaits it.
+/// A future. It is boxed so that a method is compiled once, in this crate, and not again in every
+/// crate that awaits it.
 pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'a>>;

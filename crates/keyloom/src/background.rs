@@ -1,6 +1,6 @@
-//! Background operations: work of many transactions that goes on when nobody waits for it. Deletions
-//! that are too large for one transaction, backfills, expiry, and resuming what a dropped call or a
-//! dead process has left. All of them write by `write`, and keep their progress in the table.
+//! Background operations: work of many transactions that can outlive its call. Deletions that are
+//! too large for one transaction, backfills, expiry, and resuming what a dropped call or a dead
+//! process has left. All of them write through `write`, and keep their progress in the table.
 
 mod backfill;
 mod deletion;

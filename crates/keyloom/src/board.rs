@@ -1,4 +1,4 @@
-//! Boards: what is ranked, from the start, around one, or one alone.
+//! Leaderboards: a page from the top, one item, or the items around it.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::error::Error;
 use crate::read::{Given, by_values};
 use crate::schema::Schema;
 
-/// How many are on a page if nothing is said.
+/// The default limit of a page.
 const LIMIT: u32 = 10;
 
-/// A question to a board, made by [`Db::board`].
+/// A query of a leaderboard, made by [`Db::board`].
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct BoardQuery {
@@ -26,27 +26,27 @@ pub struct BoardQuery {
     after: Option<String>,
 }
 
-/// A page of a board.
+/// A page of a leaderboard.
 #[derive(Clone, Debug)]
 pub struct BoardPage {
-    /// The greatest score first. Equal scores have equal ranks, and are in order of what has them.
+    /// The greatest score first. Equal scores have equal ranks, and are ordered by what has them.
     pub items: Vec<Ranked>,
-    /// Where the next page begins; absent if nothing follows.
+    /// The cursor of the next page; absent on the last page.
     pub next: Option<String>,
     /// What was read for it.
     pub read: ReadCost,
 }
 
-/// What a question is answered with: the store at one moment, if it holds one.
+/// A query that is ready to run, on a snapshot if the store has them.
 struct Prepared {
-    /// At one moment.
+    /// As of one moment.
     db: Db,
     schema: Arc<Schema>,
     request: BoardRequest,
 }
 
 impl Db {
-    /// A question to a board: say more with its methods, then read it.
+    /// Starts a query of a leaderboard: refine it with its methods, then read it.
     pub fn board(&self, board: &str) -> BoardQuery {
         let board = board.to_owned();
         BoardQuery { db: self.clone(), board, by: vec![], limit: LIMIT, after: None }
@@ -54,31 +54,31 @@ impl Db {
 }
 
 impl BoardQuery {
-    /// The value of a field of the board's `by`.
+    /// Sets the value of a `by` field of the board.
     pub fn by(mut self, field: &str, value: impl Into<Value>) -> BoardQuery {
         self.by.push((field.to_owned(), value.into()));
         self
     }
 
-    /// How many, at most; 10 if nothing is said. Around one, as many before it and after it.
+    /// The maximum number of items [default: 10]; around an item, before it and after it each.
     pub fn limit(mut self, limit: u32) -> BoardQuery {
         self.limit = limit;
         self
     }
 
-    /// The page after this cursor, which a page before had as `next`.
+    /// The next page, by the `next` of a page.
     pub fn after(mut self, cursor: impl Into<String>) -> BoardQuery {
         self.after = Some(cursor.into());
         self
     }
 
-    /// Reads a page, the greatest first. Entities that have expired are on it until
-    /// [`Db::expire`] has put them away.
+    /// Reads a page, the greatest score first. Expired entities are included until [`Db::expire`] has
+    /// deleted them.
     ///
     /// # Errors
     ///
-    /// If there is no such board, a value is missing or none of its field, the cursor is not one of
-    /// this question, or the store fails.
+    /// If the board does not exist, a value is missing or not one of its field, the cursor belongs to
+    /// another query, or the store fails.
     pub fn read(&self) -> Answer<'_, BoardPage> {
         Box::pin(async move {
             let prepared = self.prepare().await?;
@@ -88,7 +88,7 @@ impl BoardQuery {
         })
     }
 
-    /// One on the board: a value that it ranks, or the id of an entity. None if it is not on it.
+    /// Returns one item: a ranked value, or the id of an entity; none if it is not on the board.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl BoardQuery {
         })
     }
 
-    /// One on the board, with those before and after it. None if it is not on it.
+    /// Returns an item with those before and after it; none if it is not on the board.
     ///
     /// # Errors
     ///
@@ -130,7 +130,7 @@ impl BoardQuery {
         let what = || format!("The board `{}`", self.board);
         let schema = schema.await?.ok_or_else(|| Error::Building { what: what() })?;
         let request = self.request(&schema)?;
-        // A rank is added up from several rows.
+        // A rank is the sum of several rows.
         Ok(Prepared { db: self.db.at_one_moment().await?, schema, request })
     }
 
@@ -149,7 +149,7 @@ impl BoardQuery {
         Ok(BoardRequest {
             entity: id,
             board,
-            tenant: self.db.tenant_of(schema, id)?,
+            tenant: self.db.scope(schema).tenant_of(id)?,
             by: by_values(entity, &entity.board(board).by, &given)?,
             limit: self.limit,
         })
@@ -161,7 +161,7 @@ impl Prepared {
         self.db.reader(&self.schema)
     }
 
-    /// A value as the field that is ranked has it.
+    /// Converts a value to the type of the ranked field.
     fn taken(&self, of: Value) -> Value {
         let entity = self.schema.model().entity(self.request.entity);
         match entity.board(self.request.board).ranking {

@@ -1,19 +1,21 @@
 //! Changing entities: one at a time, or several together.
 
-use keyloom_model::{EntityId, IdSource, check_id};
+mod resolve;
+
 use keyloom_value::{Item, Value};
 use serde::Serialize;
 
 use crate::Record;
 use crate::answer::Answer;
-use crate::db::{Db, find_entity};
+use crate::db::Db;
 use crate::document::to_item;
-use crate::error::{Error, IdProblem};
+use crate::error::Error;
 use crate::events::overflow::{keys_of_deleted, removal};
-use crate::schema::Schema;
-use crate::write::{ACTIONS_MAX, Intent, PlannedAction, WriteRequest};
+use crate::write::{PlannedAction, WriteRequest};
 
-/// A change of one entity, to be made together with others by [`Db::transact`].
+pub(crate) use resolve::{check_chosen_id, resolve};
+
+/// A change of one entity, for [`Db::transact`].
 #[derive(Clone, Debug)]
 pub struct Change {
     entity: String,
@@ -26,9 +28,9 @@ pub struct Change {
 /// Who makes a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Author {
-    /// The program that has the database: it can set every field.
+    /// The program that owns the database: it can set every field.
     Service,
-    /// Somebody outside of it, who cannot set read-only fields.
+    /// A client of the program, which cannot set read-only fields.
     Client,
 }
 
@@ -41,22 +43,21 @@ enum Kind {
 }
 
 impl Change {
-    /// A new entity. If its kind has given ids, the document has one in `id`.
+    /// Creates an entity. If callers choose the ids of its kind, the document contains it as `id`.
     ///
     /// # Errors
     ///
-    /// If the document is not made of fields with names.
+    /// If the document is not an object.
     pub fn create<T: Serialize + ?Sized>(entity: &str, document: &T) -> Result<Change, Error> {
         Ok(Change::create_item(entity, item(document)?))
     }
 
-    /// As [`Change::create`], of a document that is an item already.
+    /// As [`Change::create`], with a document that is an item already.
     pub fn create_item(entity: &str, document: Item) -> Change {
         Change::of(entity, None, Kind::Create(document))
     }
 
-    /// Some fields become others, as in a JSON merge patch: what is null goes, what is not named
-    /// stays.
+    /// Changes some fields, as a JSON merge patch does: null removes a field, omitted fields stay.
     ///
     /// # Errors
     ///
@@ -69,13 +70,13 @@ impl Change {
         Ok(Change::update_item(entity, id, item(patch)?))
     }
 
-    /// As [`Change::update`], by a patch that is an item already.
+    /// As [`Change::update`], with a patch that is an item already.
     pub fn update_item(entity: &str, id: &str, patch: Item) -> Change {
         Change::of(entity, Some(id), Kind::Update(patch))
     }
 
-    /// All fields become these; what is not named gets its default or goes. Where ids are given,
-    /// it makes the entity if it is not there.
+    /// Replaces all fields; omitted fields are reset to their default or removed. Where callers
+    /// choose ids, it creates the entity if it does not exist.
     ///
     /// # Errors
     ///
@@ -88,26 +89,26 @@ impl Change {
         Ok(Change::put_item(entity, id, item(document)?))
     }
 
-    /// As [`Change::put`], of a document that is an item already.
+    /// As [`Change::put`], with a document that is an item already.
     pub fn put_item(entity: &str, id: &str, document: Item) -> Change {
         Change::of(entity, Some(id), Kind::Put(document))
     }
 
-    /// The entity goes, and with it what its references and children say.
+    /// Deletes the entity, and applies the deletion rules of references and children.
     pub fn delete(entity: &str, id: &str) -> Change {
         Change::of(entity, Some(id), Kind::Delete)
     }
 
-    /// Only if the entity has this version.
+    /// Makes the change only if the entity has this version.
     #[must_use]
     pub fn expecting(mut self, version: &str) -> Change {
         self.expected = Some(version.to_owned());
         self
     }
 
-    /// Made for a client of the service: read-only fields keep their values. A document that gives
-    /// one of them another value is refused with [`Error::Fields`]. A [`put`](Change::put) that
-    /// omits them leaves them as they are.
+    /// Makes the change for a client of the program: read-only fields keep their values. A document
+    /// that changes one is refused with [`Error::Fields`]; a [`put`](Change::put) that omits them
+    /// keeps them.
     #[must_use]
     pub fn from_client(mut self) -> Change {
         self.author = Author::Client;
@@ -130,7 +131,7 @@ impl Change {
         matches!(self.kind, Kind::Delete) && self.entity == entity
     }
 
-    /// What it does, and with which document.
+    /// The name of the kind of change, and its document.
     pub(crate) fn kind(&self) -> (&'static str, Option<&Item>) {
         match &self.kind {
             Kind::Create(document) => ("create", Some(document)),
@@ -140,7 +141,13 @@ impl Change {
         }
     }
 
-    /// A `version` in a document is expected of the entity.
+    /// Makes this change, which is not a deletion, alone.
+    async fn make(self, db: &Db) -> Result<Record, Error> {
+        let mut records = db.transact(vec![self]).await?;
+        records.pop().flatten().ok_or(Error::Contended)
+    }
+
+    /// A `version` in a document is the expected version.
     fn of(entity: &str, id: Option<&str>, kind: Kind) -> Change {
         let (entity, id) = (entity.to_owned(), id.map(str::to_owned));
         let mut change = Change { entity, id, kind, expected: None, author: Author::Service };
@@ -155,7 +162,7 @@ impl Change {
         change.expected = match expected {
             None | Some(Value::Null) => None,
             Some(Value::S(version)) => Some(version),
-            // No version is anything but a text, so this one cannot match.
+            // Versions are texts, so this one matches none.
             Some(other) => Some(other.to_string()),
         };
         change
@@ -167,7 +174,7 @@ fn item<T: Serialize + ?Sized>(document: &T) -> Result<Item, Error> {
 }
 
 impl Db {
-    /// Makes an entity.
+    /// Creates an entity.
     ///
     /// # Errors
     ///
@@ -178,26 +185,26 @@ impl Db {
         entity: &str,
         document: &T,
     ) -> Result<Record, Error> {
-        self.change(Change::create(entity, document)?).await
+        Change::create(entity, document)?.make(self).await
     }
 
-    /// Changes some fields, as a JSON merge patch: what is null goes, what is not named stays.
-    /// Nothing happens if nothing changes.
+    /// Changes some fields, as a JSON merge patch does: null removes a field, omitted fields stay.
+    /// A patch that changes nothing writes nothing.
     ///
     /// # Errors
     ///
-    /// As [`Db::create`]; [`Error::NotFound`]; and [`Error::VersionMismatch`] if the patch names
-    /// another `version` than the entity has.
+    /// As [`Db::create`]; [`Error::NotFound`]; and [`Error::VersionMismatch`] if the patch contains a
+    /// `version` that is not the entity's.
     pub async fn update<T: Serialize + ?Sized>(
         &self,
         entity: &str,
         id: &str,
         patch: &T,
     ) -> Result<Record, Error> {
-        self.change(Change::update(entity, id, patch)?).await
+        Change::update(entity, id, patch)?.make(self).await
     }
 
-    /// Replaces all fields. Where ids are given, it makes the entity if it is not there.
+    /// Replaces all fields. Where callers choose ids, it creates the entity if it does not exist.
     ///
     /// # Errors
     ///
@@ -208,26 +215,21 @@ impl Db {
         id: &str,
         document: &T,
     ) -> Result<Record, Error> {
-        self.change(Change::put(entity, id, document)?).await
+        Change::put(entity, id, document)?.make(self).await
     }
 
-    /// Deletes an entity, and with it what its references and children say. However much that is,
-    /// readers see all of it or nothing of it.
+    /// Deletes an entity, and applies the deletion rules of references and children. Readers see all
+    /// of it or nothing, however many entities it affects.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`]; [`Error::InUse`] if a reference refuses it.
+    /// [`Error::NotFound`]; [`Error::InUse`] if a reference forbids it.
     pub fn delete<'a>(&'a self, entity: &'a str, id: &'a str) -> Answer<'a, ()> {
         Box::pin(async move { self.transact(vec![Change::delete(entity, id)]).await.map(|_| ()) })
     }
 
-    async fn change(&self, change: Change) -> Result<Record, Error> {
-        let mut records = self.transact(vec![change]).await?;
-        records.pop().flatten().ok_or(Error::Contended)
-    }
-
-    /// Makes several changes together or not at all. Answers for each change what the entity is
-    /// afterwards; none if it is deleted.
+    /// Makes several changes, all or none. Returns the entity after each change; none if it was
+    /// deleted.
     ///
     /// # Errors
     ///
@@ -236,8 +238,8 @@ impl Db {
         Box::pin(async move { self.transact_with(changes, vec![]).await })
     }
 
-    /// As [`Db::transact`], with rows that are written together with the changes. If one of them
-    /// is not as its condition says, that is [`Error::Contended`].
+    /// As [`Db::transact`], with piggybacked rows. Returns [`Error::Contended`] if the condition of
+    /// one of them does not hold.
     pub(crate) async fn transact_with(
         &self,
         changes: Vec<Change>,
@@ -246,84 +248,9 @@ impl Db {
         let orphans = keys_of_deleted(self, &changes).await?;
         piggybacked.extend(orphans.into_iter().map(|key| removal(&self.shared.table, key)));
         let schema = self.shared.schema();
-        let intents = self.intents(&schema, changes)?;
+        let intents = resolve(changes, self.scope(&schema), &self.shared.stamps)?;
         let request = WriteRequest { intents, piggybacked, ..WriteRequest::default() };
         let executed = self.shared.executor(&schema).execute(&request).await?;
         Ok(Record::all(&schema, executed.into_iter().map(|done| done.after).collect()))
     }
-
-    pub(crate) fn intents(
-        &self,
-        schema: &Schema,
-        changes: Vec<Change>,
-    ) -> Result<Vec<Intent>, Error> {
-        let (rows, rows_max) = (changes.len(), ACTIONS_MAX);
-        if rows > rows_max {
-            return Err(Error::TooLarge { rows, rows_max });
-        }
-        changes.into_iter().map(|change| self.intent(schema, change)).collect()
-    }
-
-    fn intent(&self, schema: &Schema, change: Change) -> Result<Intent, Error> {
-        let (entity, _) = find_entity(schema, &change.entity)?;
-        let Change { id, kind, expected, author, .. } = change;
-        match (kind, id) {
-            (Kind::Create(mut document), id) => {
-                let id = id.map_or_else(|| self.new_id(schema, entity, &mut document), Ok)?;
-                Ok(Intent::Create { key: self.key(schema, entity, id)?, document, author })
-            }
-            (Kind::Update(mut patch), Some(id)) => {
-                same_id(schema, entity, &id, &mut patch)?;
-                Ok(Intent::Update { key: self.key(schema, entity, id)?, patch, expected, author })
-            }
-            (Kind::Put(mut document), Some(id)) => {
-                same_id(schema, entity, &id, &mut document)?;
-                given_id(schema, entity, &id)?;
-                Ok(Intent::Put { key: self.key(schema, entity, id)?, document, expected, author })
-            }
-            (Kind::Delete, Some(id)) => {
-                Ok(Intent::Delete { key: self.key(schema, entity, id)?, expected })
-            }
-            (Kind::Update(_) | Kind::Put(_) | Kind::Delete, None) => {
-                Err(id_problem(schema, entity, IdProblem::Missing))
-            }
-        }
-    }
-
-    /// The id of a new entity: made, or taken from its document.
-    fn new_id(
-        &self,
-        schema: &Schema,
-        entity: EntityId,
-        document: &mut Item,
-    ) -> Result<String, Error> {
-        let given = document.remove("id");
-        match (schema.model().entity(entity).id_source, given) {
-            (IdSource::Given, Some(Value::S(id))) => {
-                given_id(schema, entity, &id)?;
-                Ok(id)
-            }
-            (IdSource::Given, _) => Err(id_problem(schema, entity, IdProblem::Missing)),
-            (IdSource::Generated, None | Some(Value::Null)) => self.shared.stamps.next(),
-            (IdSource::Generated, Some(_)) => Err(id_problem(schema, entity, IdProblem::Given)),
-        }
-    }
-}
-
-fn given_id(schema: &Schema, entity: EntityId, id: &str) -> Result<(), Error> {
-    let entity = &schema.model().entity(entity).name;
-    check_id(id).map_err(|error| Error::Fields { entity: entity.clone(), errors: vec![error] })
-}
-
-/// A document may repeat the id that it is for, and no other.
-fn same_id(schema: &Schema, entity: EntityId, id: &str, document: &mut Item) -> Result<(), Error> {
-    match document.remove("id") {
-        None => Ok(()),
-        Some(Value::S(other)) if other == id => Ok(()),
-        Some(_) => Err(id_problem(schema, entity, IdProblem::Other)),
-    }
-}
-
-fn id_problem(schema: &Schema, entity: EntityId, problem: IdProblem) -> Error {
-    Error::Id { entity: schema.model().entity(entity).name.clone(), problem }
 }

@@ -1,5 +1,4 @@
-//! Counts: how many entities there are, of all or of those with some values, in one number or for
-//! each value.
+//! Counts: how many entities there are, in total or with some values, as one number or split by value.
 
 use std::sync::Arc;
 
@@ -13,10 +12,10 @@ use crate::error::Error;
 use crate::read::{Given, by_values};
 use crate::schema::Schema;
 
-/// How many numbers a page has if nothing is said.
+/// The default limit of a page.
 const LIMIT: u32 = 100;
 
-/// A question to a count, made by [`Db::count`].
+/// A query of a count, made by [`Db::count`].
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CountQuery {
@@ -30,19 +29,19 @@ pub struct CountQuery {
     after: Option<String>,
 }
 
-/// Numbers of a count.
+/// A page of a count.
 #[derive(Clone, Debug)]
 pub struct Counts {
-    /// How many entities have which values of the fields that it is split by, in order of these.
+    /// Values of the split fields with the number of entities, ordered by the values.
     pub items: Vec<(Item, u64)>,
-    /// Where the next page begins; absent if nothing follows.
+    /// The cursor of the next page; absent on the last page.
     pub next: Option<String>,
     /// What was read for it.
     pub read: ReadCost,
 }
 
 impl Db {
-    /// A question to a count: say more with its methods, then read it.
+    /// Starts a query of a count: refine it with its methods, then read it.
     pub fn count(&self, entity: &str, count: &str) -> CountQuery {
         CountQuery {
             db: self.clone(),
@@ -58,38 +57,38 @@ impl Db {
 }
 
 impl CountQuery {
-    /// The value of a field of the count's `by`.
+    /// Sets the value of a `by` field of the count.
     pub fn by(mut self, field: &str, value: impl Into<Value>) -> CountQuery {
         self.by.push((field.to_owned(), value.into()));
         self
     }
 
-    /// Only entities with this value of a field of the count's `split`.
+    /// Only entities with this value of a `split` field of the count.
     pub fn only(mut self, field: &str, value: impl Into<Value>) -> CountQuery {
         self.only.push((field.to_owned(), value.into()));
         self
     }
 
-    /// One number for each value of a field of the count's `split`; of several, for each combination.
+    /// One number for each value of a `split` field; for several fields, for each combination.
     pub fn split(mut self, field: &str) -> CountQuery {
         self.split.push(field.to_owned());
         self
     }
 
-    /// How many numbers a page has, at most; 100 if nothing is said.
+    /// The maximum number of counts on a page [default: 100].
     pub fn limit(mut self, limit: u32) -> CountQuery {
         self.limit = limit;
         self
     }
 
-    /// The page after this cursor, which a page before had as `next`.
+    /// The next page, by the `next` of a page.
     pub fn after(mut self, cursor: impl Into<String>) -> CountQuery {
         self.after = Some(cursor.into());
         self
     }
 
-    /// How many entities there are, whatever it is split by. Those that have expired count until
-    /// [`Db::expire`] has put them away.
+    /// Returns the number of entities, without the split. Expired entities count until [`Db::expire`] has
+    /// deleted them.
     ///
     /// # Errors
     ///
@@ -102,12 +101,12 @@ impl CountQuery {
         })
     }
 
-    /// Reads a page of numbers: those that are not 0. Without a split it is the one number.
+    /// Reads a page of the counts that are not 0; without a split, the total.
     ///
     /// # Errors
     ///
-    /// If there is no such count, a value is missing or none of its field, the count is not split
-    /// by a field, the cursor is not one of this question, or the store fails.
+    /// If the count does not exist, a value is missing or not one of its field, a field is not a `split`
+    /// field, the cursor belongs to another query, or the store fails.
     pub fn read(&self) -> Answer<'_, Counts> {
         Box::pin(async move {
             let schema = self.ready_schema().await?;
@@ -128,8 +127,8 @@ impl CountQuery {
         if !page.is_torn || self.db.moment.is_some() {
             return Ok(page);
         }
-        // What is taken from a number stands beside it, on the next page perhaps. A store that holds
-        // no moment answers as it can.
+        // What deletions subtract from a counter is in rows beside it, perhaps on the next page. Without
+        // snapshots, the result stays as it is.
         let unwatched = Db { watch: None, ..self.db.clone() };
         let moment = unwatched.at_one_moment().await?;
         match moment.moment {
@@ -168,7 +167,7 @@ impl CountQuery {
         Ok(CountRequest {
             entity: id,
             count,
-            tenant: self.db.tenant_of(schema, id)?,
+            tenant: self.db.scope(schema).tenant_of(id)?,
             by: by_values(entity, &entity.count(count).by, &given)?,
             only: self.only.iter().map(only).collect::<Result<_, Error>>()?,
             split: split.collect::<Result<_, Error>>()?,
@@ -180,7 +179,7 @@ impl CountQuery {
         let fields = &entity.count(count).split;
         let named = |field: &&FieldId| entity.field(**field).name == name;
         fields.iter().find(named).copied().ok_or_else(|| {
-            let what = format!("`{name}` is not in `split` of the count `{}`", self.count);
+            let what = format!("`{name}` is not a `split` field of the count `{}`", self.count);
             unknown(what, name, fields.iter().map(|field| entity.field(*field).name.as_str()))
         })
     }

@@ -4,68 +4,88 @@ use std::fmt;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use keyloom_model::{Entity, EntityId, EntityKey, Model};
+use keyloom_model::{Entity, EntityId, Model};
 use keyloom_query::{CursorKey, Reader};
 use keyloom_store::{Clock, Read, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::answer::Answer;
 use crate::background::{Calls, Others, Running};
-use crate::error::{Error, TenantProblem};
+use crate::error::Error;
 use crate::events::{Checkpoints, Heart};
 use crate::explain::Watch;
 use crate::ordinals::Ordinals;
 use crate::schema::{Schema, Stored, open_schema, reopen_schema};
+use crate::scope::Scope;
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
 use crate::write::{Executor, WriteContext};
 
-/// A model on a store. Clones are the same database.
+/// A model on a store. Clones share one database.
 ///
-/// Every method can be called from many tasks and threads at once. A future that is dropped before
-/// it is ready leaves its change whole or not at all. A deletion of very many entities happens at
-/// one moment; if its call ends before all is removed, [`Db::work`] and [`Db::resume_deletions`]
-/// remove the rest, also after the database was opened again. Until one of them is called, it takes
-/// up space and is not seen; who needs one of the entities removes that.
+/// All methods can be called from many tasks and threads at once. Dropping a future before it is
+/// ready leaves its change applied completely or not at all. A deletion of very many entities takes
+/// effect at one moment; if its call ends before everything is removed, [`Db::work`] and
+/// [`Db::resume_deletions`] remove the rest, also after the database was opened again. Until then,
+/// the rest is invisible and takes up space; a write that needs the id or a unique value of one of
+/// the entities removes that entity first.
 ///
-/// On a store that several processes share, all of them have one model: whoever changes it stops
-/// the others first. One that goes on with the old model does not keep what came with the new one.
+/// Processes that share a store must use one model: stop the others before you change it. A process
+/// that continues with the old model does not maintain what is new in the other.
 #[derive(Clone)]
 pub struct Db {
     pub(crate) shared: Arc<Shared>,
     pub(crate) tenant: Option<Value>,
-    /// Who keeps count of reads, if anybody does.
+    /// Records reads, if the database is explained.
     pub(crate) watch: Option<Arc<Watch>>,
-    /// What reads are of, if it is one moment.
+    /// The moment that reads are of; without it, each is of its own.
     pub(crate) moment: Option<Moment>,
 }
 
-/// A moment of the store, and the schema of before it: what became ready later is not whole in it.
+/// A snapshot of the store, and the schema from before it was taken: lists that became ready later
+/// are incomplete in the snapshot.
 #[derive(Clone)]
 pub(crate) struct Moment {
     pub(crate) store: Arc<dyn Read>,
     pub(crate) schema: Arc<Schema>,
 }
 
-/// How a database is opened.
+impl Moment {
+    /// The moment of a database, or a new one; none if its reads are to be of their own moments.
+    async fn take(db: &Db) -> Result<Option<Moment>, Error> {
+        match (&db.moment, &db.watch) {
+            (Some(moment), _) => Ok(Some(moment.clone())),
+            (None, Some(_)) => Ok(None),
+            (None, None) => {
+                let schema = db.shared.schema();
+                match db.shared.store.snapshot().await {
+                    Err(keyloom_store::Error::Unsupported { .. }) => Ok(None),
+                    store => Ok(Some(Moment { store: store?, schema })),
+                }
+            }
+        }
+    }
+}
+
+/// Options of [`Db::open_with`].
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// The name of the table that everything is kept in.
+    /// The name of the table that contains everything.
     pub table: String,
-    /// What time it is: defaults, expiry and ids depend on it.
+    /// The clock for defaults, expiry, ids and waits between attempts.
     pub clock: Arc<dyn Clock>,
-    /// Where ids and the secret of cursors come from.
+    /// The source of randomness for ids, waits and the secret of cursors.
     pub entropy: Arc<dyn Entropy>,
-    /// How tags and facets are kept. On data that is kept otherwise, it takes a backfill.
+    /// How tags and facets are stored. Changing it for existing data takes a backfill.
     pub matching: MatchingUse,
 }
 
-/// How what is looked for by tags and facets is kept.
+/// How the posting lists of tags and facets are stored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MatchingUse {
-    /// As sets of the store, where it has any: small and fast. Otherwise as rows.
+    /// As sets, if the store has them: small and fast. Otherwise as rows.
     #[default]
     Sets,
-    /// As rows of the table, also where the store has sets.
+    /// As rows of the table, even if the store has sets.
     Rows,
 }
 
@@ -86,20 +106,20 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stamps: Stamps,
     pub(crate) ordinals: Ordinals,
-    /// The deletions that calls are at.
+    /// Deletions that calls of this process are running.
     pub(crate) running: Running,
-    /// The deletions that other processes are at.
+    /// Deletions that other processes are running.
     pub(crate) others: Others,
-    /// Other long work that calls are at.
+    /// Other background operations that calls of this process are running.
     pub(crate) calls: Calls,
     pub(crate) cursor_key: CursorKey,
-    /// Whether jobs of workers that are gone were released since the store was opened.
+    /// Whether jobs of dead workers were released since the store was opened.
     pub(crate) are_orphans_released: AtomicBool,
     /// The heartbeat of this process, where others share the store.
     pub(crate) heart: Heart,
-    /// Whether what was imported last was new.
+    /// Whether the last import created all of its entities.
     pub(crate) imports_are_new: AtomicBool,
-    /// The model as it was opened.
+    /// The text of the model that the database was opened with.
     text: String,
     schema: RwLock<Arc<Schema>>,
 }
@@ -110,20 +130,40 @@ impl Shared {
         Db { shared: self.clone(), tenant, watch: None, moment: None }
     }
 
-    /// The schema of this moment.
+    async fn open(model: &str, store: Arc<dyn Store>, options: Options) -> Result<Shared, Error> {
+        let table = TableName::new(&options.table).map_err(keyloom_store::Error::from)?;
+        let opened = open_schema(model, &*store, &table, &options).await?;
+        Ok(Shared {
+            store,
+            table,
+            stamps: Stamps::new(options.clock.clone(), options.entropy),
+            clock: options.clock,
+            ordinals: Ordinals::default(),
+            running: Running::default(),
+            others: Others::default(),
+            calls: Calls::default(),
+            are_orphans_released: AtomicBool::new(false),
+            heart: Heart::default(),
+            imports_are_new: AtomicBool::new(true),
+            cursor_key: opened.cursor_key,
+            text: model.to_owned(),
+            schema: RwLock::new(Arc::new(opened.schema)),
+        })
+    }
+
+    /// Returns the current schema.
     pub(crate) fn schema(&self) -> Arc<Schema> {
         self.schema.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Takes up what other processes have done to the models that are kept: that a backfill is
-    /// done, for one.
+    /// Loads what other processes have done to the stored models, such as completing a backfill.
     ///
     /// # Errors
     ///
     /// If another model is in force.
     pub(crate) async fn refresh(&self) -> Result<Stored, Error> {
         let stored = Stored::load(&*self.store, &self.table).await?;
-        let stored = stored.ok_or_else(|| Error::damaged("No model is kept."))?;
+        let stored = stored.ok_or_else(|| Error::damaged("The table contains no model."))?;
         let schema = reopen_schema(&self.text, &stored)?.ok_or(Error::ModelChanged)?;
         *self.schema.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(schema);
         Ok(stored)
@@ -155,13 +195,13 @@ impl Shared {
 }
 
 impl Db {
-    /// Opens a model on a store: makes the table if there is none, and otherwise makes sure that
-    /// the data fits the model.
+    /// Opens a model on a store. Creates the table if it does not exist; otherwise checks that the
+    /// data fits the model.
     ///
     /// # Errors
     ///
-    /// If the model has errors, if the data was written under a model that cannot become this one,
-    /// or if the store fails.
+    /// If the model has errors, if the data was written under an incompatible model, or if the store
+    /// fails.
     pub async fn open(model: &str, store: Arc<dyn Store>) -> Result<Db, Error> {
         Db::open_with(model, store, Options::default()).await
     }
@@ -173,98 +213,47 @@ impl Db {
     /// As [`Db::open`].
     pub fn open_with(model: &str, store: Arc<dyn Store>, options: Options) -> Answer<'_, Db> {
         Box::pin(async move {
-            let table = TableName::new(&options.table).map_err(keyloom_store::Error::from)?;
-            let opened = open_schema(model, &*store, &table, &options).await?;
-            let stamps = Stamps::new(options.clock.clone(), options.entropy);
-            let shared = Shared {
-                store,
-                table,
-                clock: options.clock,
-                stamps,
-                ordinals: Ordinals::default(),
-                running: Running::default(),
-                others: Others::default(),
-                calls: Calls::default(),
-                are_orphans_released: AtomicBool::new(false),
-                heart: Heart::default(),
-                imports_are_new: AtomicBool::new(true),
-                cursor_key: opened.cursor_key,
-                text: model.to_owned(),
-                schema: RwLock::new(Arc::new(opened.schema)),
-            };
-            let db = Arc::new(shared).db(None);
+            let shared = Arc::new(Shared::open(model, store, options).await?);
+            let db = shared.db(None);
             Checkpoints::new(&db.shared).create_missing().await?;
             Ok(db)
         })
     }
 
-    /// The same database for one tenant: sees and changes what is the tenant's, and what all share.
-    /// Who may change what all share is for the caller to decide: deleting it can take along what
-    /// other tenants keep, if the model says so.
+    /// Returns the same database for one tenant: it reads and writes the tenant's entities and those
+    /// that all tenants share. The caller decides who may change shared entities: if the model says
+    /// so, deleting one cascades to entities of other tenants.
     #[must_use]
     pub fn tenant(&self, tenant: impl Into<Value>) -> Db {
         Db { tenant: Some(tenant.into()), ..self.clone() }
     }
 
-    /// The same database, all of whose reads are of this moment, so that what several of them bring
-    /// fits together: a page and its total, for one. Drop it when they are done: a moment keeps what
-    /// is removed after it on disk. Writes happen as always, and are not seen.
+    /// Returns the same database as of this moment, so that several reads are consistent with each
+    /// other, such as a page and its total. Drop it after reading: a snapshot keeps removed data on
+    /// disk. Writes work as usual; its reads do not see them.
     ///
-    /// On a store that cannot hold a moment, such as DynamoDB, and in a database that is
-    /// [explained](Db::explained), reads are each of a moment of their own.
+    /// On a store without snapshots, such as DynamoDB, and in a database that is
+    /// [explained](Db::explained), each read is of its own moment.
     ///
     /// # Errors
     ///
     /// If the store fails.
     pub fn at_one_moment(&self) -> Answer<'_, Db> {
-        Box::pin(async move {
-            let schema = self.shared.schema();
-            let moment = match (&self.moment, &self.watch) {
-                (Some(moment), _) => Some(moment.clone()),
-                (None, Some(_)) => None,
-                (None, None) => match self.shared.store.snapshot().await {
-                    Err(keyloom_store::Error::Unsupported { .. }) => None,
-                    store => Some(Moment { store: store?, schema }),
-                },
-            };
-            Ok(Db { moment, ..self.clone() })
-        })
+        Box::pin(async move { Ok(Db { moment: Moment::take(self).await?, ..self.clone() }) })
     }
 
-    /// The model as it was opened.
+    /// Returns the model that the database was opened with.
     pub fn model(&self) -> Model {
         self.shared.schema().model().clone()
     }
 
-    /// The key of an entity, for this tenant.
-    pub(crate) fn key(
-        &self,
-        schema: &Schema,
-        entity: EntityId,
-        id: impl Into<String>,
-    ) -> Result<EntityKey, Error> {
-        Ok(EntityKey { entity, tenant: self.tenant_of(schema, entity)?, id: id.into() })
-    }
-
-    /// The tenant, as far as entities of a kind belong to one.
-    pub(crate) fn tenant_of(
-        &self,
-        schema: &Schema,
-        entity: EntityId,
-    ) -> Result<Option<Value>, Error> {
-        let model = schema.model();
-        let Some(field) = model.tenant_field(entity) else { return Ok(None) };
-        let entity = &model.entity(entity).name;
-        let problem = |problem| Error::Tenant { entity: entity.clone(), problem };
-        let tenant = self.tenant.clone().ok_or_else(|| problem(TenantProblem::Missing))?;
-        match field.check(&tenant) {
-            Ok(()) => Ok(Some(tenant)),
-            Err(_) => Err(problem(TenantProblem::Unfit)),
-        }
+    /// The model as this database's tenant uses it.
+    pub(crate) fn scope<'a>(&'a self, schema: &'a Schema) -> Scope<'a> {
+        Scope { schema, tenant: self.tenant.as_ref() }
     }
 }
 
-/// The entity of a name.
+/// Finds an entity by name.
 pub(crate) fn find_entity<'s>(
     schema: &'s Schema,
     name: &str,
@@ -277,13 +266,13 @@ pub(crate) fn find_entity<'s>(
     Ok((id, model.entity(id)))
 }
 
-/// The error for a name that leads nowhere.
+/// An unknown name, with the most similar of the known ones.
 pub(crate) fn unknown<'n>(what: String, name: &str, known: impl Iterator<Item = &'n str>) -> Error {
     let known: Vec<&str> = known.collect();
     let help = match keyloom_model::nearest(name, &known) {
         Some(close) => Some(format!("did you mean `{close}`?")),
         None if known.is_empty() => None,
-        None => Some(format!("there are `{}`", known.join("`, `"))),
+        None => Some(format!("expected one of `{}`", known.join("`, `"))),
     };
     Error::Unknown { what, help }
 }

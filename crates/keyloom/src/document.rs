@@ -1,7 +1,7 @@
-//! Documents: JSON text and values of people's own types ↔ items, exactly.
+//! Documents: JSON text and user types ↔ items, exactly.
 //!
-//! Nothing here knows what a document may contain; that is the model's to judge. Nothing is
-//! rounded: a number that does not fit is an error.
+//! Nothing here knows what a document may contain; the model checks that. Nothing is rounded: a number
+//! that does not fit is an error.
 
 mod error;
 mod from_item;

@@ -1,11 +1,11 @@
-//! An entity outside of any database: what is exported and imported, as one line of JSON.
+//! An entity outside of a database, for exports and imports, as one line of JSON.
 //!
 //! ```text
 //! {"entity":"contact","id":"7","tenant":"acme","fields":{"domain":"acme","name":"Ann"}}
 //! ```
 //!
-//! A tenant is there if the entity belongs to one. Fields have a place of their own, so that none
-//! of their names can be taken for something else. Versions are no part of it.
+//! `tenant` is present if the entity belongs to one. Fields have an object of their own, so that
+//! their names cannot collide. Versions are not included.
 
 use keyloom_value::{Item, Value};
 
@@ -17,21 +17,21 @@ const TENANT: &str = "tenant";
 const ID: &str = "id";
 const FIELDS: &str = "fields";
 
-/// An entity outside of any database.
+/// An entity outside of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The name of its kind.
     pub entity: String,
-    /// Whose it is, if its kind belongs to tenants.
+    /// Its tenant, if its kind has tenants.
     pub tenant: Option<Value>,
     /// Its id.
     pub id: String,
-    /// Its fields as a document has them; null where a field with a default is absent.
+    /// Its fields as in a document; null where a field with a default is absent.
     pub fields: Item,
 }
 
 impl Entry {
-    /// The entry as JSON, on one line without its end.
+    /// Returns the entry as JSON on one line, without a line break.
     pub fn to_json(&self) -> String {
         let mut head = Item::from([
             (ENTITY, Value::from(self.entity.as_str())),
@@ -41,7 +41,7 @@ impl Entry {
             head.insert(TENANT, tenant.clone());
         }
         let mut json = item_to_json(&head);
-        // Last, though its name is not: who looks at a line looks for the entity and the id.
+        // Last, against the order of names: people look for the entity and the id.
         json.pop();
         json.push_str(&format!(",\"{FIELDS}\":{}}}", item_to_json(&self.fields)));
         json
@@ -51,7 +51,7 @@ impl Entry {
     ///
     /// # Errors
     ///
-    /// If it is no JSON, or something is missing, of a wrong type, or nothing that an entry has.
+    /// If it is not JSON, or a member is missing, unknown or of a wrong type.
     pub fn from_json(json: &[u8]) -> Result<Entry, Error> {
         let mut item = json_to_item(json).map_err(Error::Document)?;
         let entry = Entry {
@@ -74,22 +74,22 @@ impl Entry {
 fn text(value: Option<Value>, name: &str) -> Result<String, Error> {
     match value {
         Some(Value::S(text)) => Ok(text),
-        Some(_) => Err(wrong(format!("`{name}` of an entry is a text"), None)),
-        None => Err(wrong(format!("The entry has no `{name}`"), Some("every entry has one"))),
+        Some(_) => Err(wrong(format!("`{name}` of an entry must be a text"), None)),
+        None => Err(wrong(format!("The entry has no `{name}`"), Some("every entry needs one"))),
     }
 }
 
 fn tenant(value: Value) -> Result<Value, Error> {
     match value {
         Value::S(_) | Value::N(_) => Ok(value),
-        _ => Err(wrong(format!("`{TENANT}` of an entry is a text or a number"), None)),
+        _ => Err(wrong(format!("`{TENANT}` of an entry must be a text or a number"), None)),
     }
 }
 
 fn fields(value: Option<Value>) -> Result<Item, Error> {
     match value {
         Some(Value::M(fields)) => Ok(fields),
-        Some(_) => Err(wrong(format!("`{FIELDS}` of an entry is an object"), None)),
+        Some(_) => Err(wrong(format!("`{FIELDS}` of an entry must be an object"), None)),
         None => Err(wrong(
             format!("The entry has no `{FIELDS}`"),
             Some("put the fields of the entity there"),

@@ -1,4 +1,4 @@
-//! Why a database did not do what it was asked.
+//! Errors of a database. Each message says what is wrong, where, and how to fix it.
 
 use std::fmt::Display;
 
@@ -6,72 +6,71 @@ use keyloom_model::{EntityKey, FieldError, FieldType, KeyTooLong, ModelError, Re
 use keyloom_query::{CursorError, Error as QueryError, RequestError};
 use keyloom_value::Value;
 
-/// Why a database did not do what it was asked.
+/// An error of a database.
 ///
-/// Nothing was changed then, with these exceptions: a backfill and a repair have done what they had
-/// done before; what stood in the way and had expired may have been put away; and a deletion of
-/// very many entities that was decided when the store failed will be brought to its end.
+/// A call that fails changes nothing, with these exceptions: a backfill or a repair keeps what it
+/// had done before; expired entities that were in the way may have been deleted; and a deletion of
+/// very many entities that was already decided when the store failed will still complete.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The model has errors.
     #[error("{}", keyloom_model::render(.0, "model.toml"))]
     Model(Vec<ModelError>),
-    /// The data was written under a model that cannot become this one.
-    #[error("The model cannot be changed like this; nothing was touched.{}", lines(.0))]
+    /// The stored data was written under a model that cannot become this one.
+    #[error("The stored data does not fit the new model; nothing was changed.{}", lines(.0))]
     Evolution(Vec<Refusal>),
-    /// The model has no such thing: an entity, a list, a field.
+    /// The model has no entity, list, field, … of this name.
     #[error("{}", unknown(.what, .help.as_deref()))]
     Unknown {
-        /// What was looked for, as in "`task` has no list `opn`".
+        /// What is wrong, as in "`task` has no list `opn`".
         what: String,
-        /// What could have been meant.
+        /// How to fix it, such as a similar name.
         help: Option<String>,
     },
     /// The document breaks rules of the model.
-    #[error("This is no `{entity}`.{}", lines(.errors.iter().map(sentence)))]
+    #[error("Invalid `{entity}`:{}", lines(.errors.iter().map(sentence)))]
     Fields {
         /// The kind of entity it is for.
         entity: String,
-        /// Every rule that it breaks.
+        /// Every violation.
         errors: Vec<FieldError>,
     },
-    /// The document cannot be read, or cannot be read as what was asked for.
-    #[error("The document cannot be read: {}", sentence(.0))]
+    /// The document cannot be read, or does not fit the requested type.
+    #[error("Invalid document: {}", sentence(.0))]
     Document(crate::DocumentError),
-    /// There is no such entity.
-    #[error("There is no `{entity}` with the id `{id}`.")]
+    /// No entity has this id.
+    #[error("Not found: `{entity}` with id `{id}`.")]
     NotFound {
         /// Its kind.
         entity: String,
         /// Its id.
         id: String,
     },
-    /// An entity with this id is there already.
-    #[error("There is a `{entity}` with the id `{id}` already: choose another id.")]
+    /// An entity with this id already exists.
+    #[error("A `{entity}` with id `{id}` already exists: choose another id.")]
     Exists {
         /// Its kind.
         entity: String,
         /// Its id.
         id: String,
     },
-    /// Another entity has a value that must be unique.
-    #[error("{}", taken((.entity, .fields), .id.as_ref().zip(.owner.as_ref())))]
+    /// Another entity already has a value that must be unique.
+    #[error("{}", unique_violation(.entity, .fields, .id.as_deref().zip(.owner.as_deref())))]
     UniqueViolation {
         /// The kind of both.
         entity: String,
         /// The fields that together are unique.
         fields: Vec<String>,
-        /// The id of the one that cannot have the value, if it is there already: the model was
-        /// changed, and two that are there would not be unique.
+        /// The id of the entity that cannot have the value, if it exists already: the model was
+        /// changed, and two existing entities would not be unique.
         id: Option<String>,
-        /// The id of the other one, if it is known.
+        /// The id of the entity that has the value, if known.
         owner: Option<String>,
     },
-    /// The entity has another version than was expected: read it again.
+    /// The entity does not have the expected version: read it again.
     #[error(
-        "The `{entity}` `{id}` was changed meanwhile and is at version `{found}`: read it \
-         again and decide anew."
+        "Version mismatch: the `{entity}` `{id}` is at version `{found}`. Read it again and retry."
     )]
     VersionMismatch {
         /// Its kind.
@@ -81,51 +80,51 @@ pub enum Error {
         /// The version it has.
         found: String,
     },
-    /// It cannot be deleted: others refer to it.
+    /// The entity cannot be deleted, because others refer to it.
     #[error(
-        "The `{entity}` `{id}` cannot be deleted: a `{by_entity}` refers to it with \
-         `{by_field}`. Delete or change what refers to it first."
+        "Cannot delete the `{entity}` `{id}`: the field `{by_field}` of a `{by_entity}` refers to it. \
+         Delete or change what refers to it first."
     )]
     InUse {
         /// Its kind.
         entity: String,
         /// Its id.
         id: String,
-        /// The kind of one that refers to it.
+        /// The kind of an entity that refers to it.
         by_entity: String,
-        /// With which field.
+        /// The field that refers to it.
         by_field: String,
     },
-    /// A field refers to an entity that is not there.
+    /// A field refers to an entity that does not exist.
     #[error(
-        "`{field}` of `{entity}` refers to the `{target}` `{id}`, which is not there: \
+        "`{field}` of `{entity}` refers to the `{target}` `{id}`, which does not exist: \
          create it first, or refer to another."
     )]
     TargetGone {
-        /// The kind of entity that refers.
+        /// The kind of the entity that refers.
         entity: String,
-        /// With which field.
+        /// The field that refers.
         field: String,
-        /// To which kind.
+        /// The kind that it refers to.
         target: String,
-        /// To which id.
+        /// The id that it refers to.
         id: String,
     },
-    /// Several changes of one transaction are about the same entity.
-    #[error("Two changes of one transaction are about the entity `{id}`: make them one.")]
+    /// Several changes of one transaction target the same entity.
+    #[error("Two changes of one transaction target the entity `{id}`: combine them into one.")]
     SameTwice {
         /// Its id.
         id: String,
     },
-    /// The entity belongs to tenants, and none was named; or it does not, and one was.
+    /// The tenant is missing, invalid, or not the one of the document.
     #[error("{}", .problem.text(.entity))]
     Tenant {
         /// Its kind.
         entity: String,
-        /// What is wrong, and what to do.
+        /// What is wrong.
         problem: TenantProblem,
     },
-    /// An id is missing or must not be there.
+    /// The id is missing, unexpected, or not the one of the document.
     #[error("{}", .problem.text(.entity))]
     Id {
         /// The kind of entity.
@@ -133,65 +132,61 @@ pub enum Error {
         /// What is wrong.
         problem: IdProblem,
     },
-    /// The changes touch more rows than one transaction can.
+    /// The changes touch more rows than fit into one transaction.
     #[error(
-        "The changes touch {rows} rows, and one transaction has at most {rows_max}: make \
-         several transactions of them."
+        "The transaction touches {rows} rows, and the limit is {rows_max}: split it into several \
+         transactions."
     )]
     TooLarge {
-        /// How many.
+        /// The number of rows.
         rows: usize,
-        /// How many there can be.
+        /// The limit.
         rows_max: usize,
     },
-    /// The fields of an entity are larger than a row can be, with room for its keys.
+    /// The fields of an entity do not fit into a row.
     #[error(
-        "The fields of this `{entity}` take {bytes} bytes, and at most {bytes_max} can be \
-         kept: shorten them, or make several entities of them."
+        "The fields of the `{entity}` take {bytes} bytes, and the limit is {bytes_max}: shorten them, \
+         or split the entity."
     )]
     EntityTooLarge {
         /// Its kind.
         entity: String,
-        /// How large they are.
+        /// The size of the fields.
         bytes: usize,
-        /// How large they can be.
+        /// The limit.
         bytes_max: usize,
     },
-    /// What the entities are after changes that happen once is larger than a row that keeps it.
+    /// The result of idempotent changes does not fit into the row that stores it.
     #[error(
-        "What these changes answer takes {bytes} bytes, and at most {bytes_max} can be \
-         kept for a repeat: make several requests of them, each with a key of its own."
+        "The result of these changes takes {bytes} bytes, and at most {bytes_max} can be stored under \
+         an idempotency key: split them into several requests, each with its own key."
     )]
     AnswerTooLarge {
-        /// How large it is.
+        /// The size of the result.
         bytes: usize,
-        /// How large it can be.
+        /// The limit.
         bytes_max: usize,
     },
-    /// A tree has more entities than are read for one call: lower the limit, or ask for less.
+    /// A tree has more entities than one call reads: lower the limit, or request less.
     #[error(
-        "There are more than {entities_max} entities in this tree: lower `limit`, or ask \
-         for less in `with`."
+        "The tree has more than {entities_max} entities: lower `limit`, or request less in `with`."
     )]
     TreeTooLarge {
-        /// How many it can have.
+        /// The limit.
         entities_max: usize,
     },
-    /// Other changes have happened with this key.
-    #[error(
-        "Other changes have happened with the key `{key}`: use another key for another \
-         request."
-    )]
+    /// The idempotency key was used for other changes.
+    #[error("The idempotency key `{key}` was used for another request: use a new key.")]
     KeyReused {
         /// The key.
         key: String,
     },
-    /// A key for changes that happen once is empty or too long.
-    #[error("A key has 1 to {bytes_max} bytes, and this one has {bytes}: use another one.")]
+    /// An idempotency key is empty or too long.
+    #[error("Invalid idempotency key: it has {bytes} bytes, and must have 1 to {bytes_max}.")]
     KeyUnfit {
-        /// How long it is.
+        /// The length of the key.
         bytes: usize,
-        /// How long it can be.
+        /// The limit.
         bytes_max: usize,
     },
     /// Values do not fit into a key.
@@ -199,64 +194,65 @@ pub enum Error {
     KeyTooLong(KeyTooLong),
     /// The model has no jobs.
     #[error(
-        "The model has no jobs: write `jobs = true` above its first table, or name with `on` what is \
-         called after changes."
+        "The model has no jobs: add `jobs = true` above its first table, or declare handlers with `on`."
     )]
     NoJobs,
-    /// A job is in no state in which this can be done to it.
-    #[error("The job `{id}` cannot be {wanted}: it is {status}.")]
+    /// The status of a job does not allow this.
+    #[error("The job `{id}` cannot be {wanted}: its status is `{status}`.")]
     JobState {
         /// Its id.
         id: String,
         /// Its status.
         status: String,
-        /// What was to be done, as in "canceled".
+        /// What was requested, as in "canceled".
         wanted: &'static str,
     },
-    /// Changes that a consumer has not seen are not kept any more.
+    /// Changes that a consumer has not seen are no longer available.
     #[error("{}", behind(.consumer, *.seen_ms, *.oldest_ms))]
     Behind {
         /// Its name.
         consumer: String,
-        /// When the last change happened that it has seen, in milliseconds since 1970.
+        /// The time of the last change that it has seen, in milliseconds since 1970.
         seen_ms: i64,
-        /// When the oldest change happened that is kept, if there is one.
+        /// The time of the oldest change that is available, if there is one.
         oldest_ms: Option<i64>,
     },
-    /// What is asked for is still being built since the model was changed: ask again later.
-    #[error("{what} is still being built since the model was changed: ask again later.")]
+    /// What a query needs is still being built after a change of the model: retry later.
+    #[error("{what} is still being built after a change of the model: retry later.")]
     Building {
         /// The list or unique.
         what: String,
     },
-    /// The database was opened with another model since: open it again with that one.
-    #[error("The database was opened with another model since: open it again with that one.")]
+    /// The database has been opened with another model since.
+    #[error(
+        "The model of the database has changed since it was opened: open it again with that model."
+    )]
     ModelChanged,
-    /// The request itself is wrong: a limit, a range.
+    /// The request itself is invalid: a limit, a range.
     #[error("{0}")]
     Request(RequestError),
-    /// The cursor is not one of this question: ask for the first page.
+    /// The cursor does not belong to this query: start from the first page.
     #[error("{0}")]
     Cursor(CursorError),
-    /// The store left rows of a batch unanswered, several times: ask again later.
-    #[error("The store left {rows} rows unanswered, several times: ask again later.")]
+    /// The store repeatedly left rows of a batch unprocessed: retry later.
+    #[error("The store repeatedly left {rows} rows unprocessed: retry later.")]
     Unanswered {
-        /// How many rows.
+        /// The number of rows.
         rows: usize,
     },
-    /// Others changed the same entities all the time: try again.
-    #[error("Others changed the same entities all the time: try again.")]
+    /// Every attempt conflicted with other writes, until the deadline: retry later.
+    #[error("Too many concurrent writes to the same entities: retry later.")]
     Contended,
-    /// Rows are not what they should be: verify and repair.
+    /// The table contains invalid rows: verify and repair the data.
     #[error("{what}")]
     Damaged {
-        /// Which, and how.
+        /// Which rows, and what is wrong with them.
         what: String,
     },
-    /// There is no randomness to make ids from.
-    #[error("The system gives no random bytes to make ids from: {}", sentence(.reason))]
+    /// The source of randomness failed.
+    #[error("Cannot read random bytes for ids: {}", sentence(.reason))]
     Entropy {
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
     /// The store failed.
@@ -264,25 +260,25 @@ pub enum Error {
     Store(#[from] keyloom_store::Error),
 }
 
-/// What is wrong about a tenant.
+/// What is wrong with a tenant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TenantProblem {
-    /// None was named.
+    /// No tenant is selected.
     Missing,
-    /// It is no value of the tenant field.
+    /// The tenant is not a value of the tenant field.
     Unfit,
-    /// The document names another one.
+    /// The document names another tenant.
     Other,
 }
 
-/// What is wrong about an id.
+/// What is wrong with an id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdProblem {
-    /// The caller gives ids of this kind, and gave none that is a text.
+    /// Callers choose the ids of this kind, and the document has none that is a text.
     Missing,
-    /// Ids of this kind are made, and one was given.
+    /// Ids of this kind are generated, and the document has one.
     Given,
-    /// The document has another id than the one it is for.
+    /// The document has another id than the entity.
     Other,
 }
 
@@ -290,17 +286,16 @@ impl TenantProblem {
     fn text(self, entity: &str) -> String {
         match self {
             TenantProblem::Missing => {
-                format!("Every `{entity}` belongs to a tenant: say which with `Db::tenant`.")
+                format!("A `{entity}` belongs to a tenant: select one with `Db::tenant`.")
             }
             TenantProblem::Unfit => {
                 format!(
-                    "The tenant is not a value of the tenant field of `{entity}`: give \
-                     `Db::tenant` one that is."
+                    "The tenant is not a valid value of the tenant field of `{entity}`: pass another \
+                     to `Db::tenant`."
                 )
             }
             TenantProblem::Other => format!(
-                "The `{entity}` names another tenant than the one it is written for: leave the \
-                 field out."
+                "The `{entity}` names another tenant than the selected one: omit the tenant field."
             ),
         }
     }
@@ -310,33 +305,33 @@ impl IdProblem {
     fn text(self, entity: &str) -> String {
         match self {
             IdProblem::Missing => {
-                format!("Every `{entity}` is given its id: put a text into `id`.")
+                format!("Missing id: set `id` of the `{entity}` to a text.")
             }
             IdProblem::Given => {
-                format!("The id of a `{entity}` is made for it: leave `id` out.")
+                format!("Unexpected id: the ids of `{entity}` are generated. Omit `id`.")
             }
             IdProblem::Other => {
-                format!("The `id` in the document is not the id of the `{entity}`: leave it out.")
+                format!("The `id` in the document is not the id of the `{entity}`: omit it.")
             }
         }
     }
 }
 
-/// A value is not unique: of one that comes, or of two that are there.
-fn taken((entity, fields): (&str, &[String]), both: Option<(&String, &String)>) -> String {
+/// A value is not unique: that of a new entity, or those of two existing ones.
+fn unique_violation(entity: &str, fields: &[String], existing: Option<(&str, &str)>) -> String {
     let names = names(fields);
-    match both {
+    match existing {
         Some((id, owner)) => format!(
-            "The `{entity}` `{id}` and the `{entity}` `{owner}` have the same {names}, which must \
-             be unique: change or delete one of them."
+            "The `{entity}` `{id}` and the `{entity}` `{owner}` have the same {names}, which must be \
+             unique: change or delete one of them."
         ),
         None => format!(
-            "Another `{entity}` has this {names} already, which must be unique: choose another."
+            "Another `{entity}` already has this {names}, which must be unique: choose another value."
         ),
     }
 }
 
-/// What is lost to a consumer, as far as it is known, and the way out.
+/// Which changes a consumer has lost, as far as is known.
 fn behind(consumer: &str, seen_ms: i64, oldest_ms: Option<i64>) -> String {
     let time = |ms: i64| match FieldType::Time.show(&Value::from(ms)) {
         Value::S(text) => text,
@@ -344,13 +339,12 @@ fn behind(consumer: &str, seen_ms: i64, oldest_ms: Option<i64>) -> String {
     };
     let (seen, oldest) = (time(seen_ms), oldest_ms.map_or_else(|| "now".to_owned(), time));
     format!(
-        "The consumer `{consumer}` is too far behind: changes between {seen} and {oldest} are not kept \
-         any more, or were made before the store was restored, and it has not seen them. Go on from \
-         the oldest or from the newest change with `Db::resume`, and keep changes for longer."
+        "The consumer `{consumer}` is too far behind: it has not seen the changes between {seen} and \
+         {oldest}, which have expired or were made before the store was restored. Resume from the \
+         oldest or from the newest change with `Db::resume`, and keep changes for longer."
     )
 }
 
-/// The model has no such thing.
 fn unknown(what: &str, help: Option<&str>) -> String {
     match help {
         Some(help) => format!("{what}: {}", sentence(help)),
@@ -363,13 +357,13 @@ fn lines<T: Display>(all: impl IntoIterator<Item = T>) -> String {
     all.into_iter().map(|one| format!("\n- {one}")).collect()
 }
 
-/// "`a`", "`a` and `b`": as a sentence has it.
+/// "`a`", "`a` and `b`".
 fn names(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     quoted.join(" and ")
 }
 
-/// With a full stop, unless it ends already.
+/// The text with a full stop, unless it ends with one.
 pub(crate) fn sentence(text: impl Display) -> String {
     let text = text.to_string();
     let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };
@@ -392,12 +386,12 @@ impl From<QueryError> for Error {
 }
 
 impl Error {
-    /// Rows are not what they should be.
+    /// The table contains invalid rows.
     pub(crate) fn damaged(what: impl Display) -> Error {
         Error::Damaged { what: format!("{what} Verify and repair the data.") }
     }
 
-    /// Of an entity that is there already, not of one that comes.
+    /// A unique violation of an existing entity, not of a new one.
     pub(crate) fn of(self, key: &EntityKey) -> Error {
         match self {
             Error::UniqueViolation { entity, fields, owner, .. } => {

@@ -1,4 +1,4 @@
-//! Everything that readers see, page by page, in an order in which it can be imported.
+//! Exports all visible entities, page by page, in an order in which they can be imported.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -17,66 +17,66 @@ use crate::entry::Entry;
 use crate::error::Error;
 use crate::schema::Schema;
 
-/// How many rows of the table are looked at for a page.
+/// The number of rows to read for a page.
 const PAGE_ROWS: u32 = 2000;
 
-/// All entities of some kinds as they were at one moment, made by [`Db::export`].
+/// All entities of some kinds as of one moment, made by [`Db::export`].
 ///
-/// What is referred to comes before what refers to it. Where kinds refer to each other in a circle,
-/// or to themselves, their entities come together and in no such order.
+/// Targets of references come before the entities that refer to them. Entities of kinds that refer to
+/// each other in a cycle, or to themselves, come together in any order.
 pub struct Export {
     shared: Arc<Shared>,
     schema: Arc<Schema>,
     moment: Arc<dyn Read>,
     now_ms: i64,
     tenant: Option<Value>,
-    /// Kinds that are exported together; the whole table is read for each of these.
+    /// The kinds of each pass over the table.
     passes: Vec<BTreeSet<EntityId>>,
-    /// How many passes are done, and where the next page of the one under way begins.
+    /// How many passes are done, and where the next page starts.
     done: usize,
     start: Option<Item>,
     progress: Progress,
 }
 
 impl Db {
-    /// Begins an export of all entities of the kinds that are named, or of all kinds if none is.
-    /// It is of this moment, whatever is written meanwhile. If the database is that of a tenant,
-    /// nothing of others is in it.
+    /// Starts an export of all entities of the named kinds, or of all kinds if none is named, as of this
+    /// moment. In the database of a tenant, it does not contain entities of other tenants.
     ///
     /// # Errors
     ///
-    /// If there is no such kind, or the store fails or cannot hold a moment.
+    /// If a kind does not exist, or the store fails or has no snapshots.
     pub fn export<'a>(&'a self, entities: &'a [&'a str]) -> Answer<'a, Export> {
-        Box::pin(async move {
-            let schema = self.shared.schema();
-            let named: Result<BTreeSet<EntityId>, Error> =
-                entities.iter().map(|name| Ok(find_entity(&schema, name)?.0)).collect();
-            let mut passes = ranks(&schema.layouts.current);
-            let named = named?;
-            if !named.is_empty() {
-                passes.iter_mut().for_each(|pass| pass.retain(|kind| named.contains(kind)));
-                passes.retain(|pass| !pass.is_empty());
-            }
-            let store = &self.shared.store;
-            let rows = store.describe_table(self.shared.table.clone()).await?.items;
-            let progress = Progress { rows: 0, rows_total: rows * passes.len() as u64 };
-            Ok(Export {
-                moment: store.snapshot().await?,
-                now_ms: self.shared.now_ms(),
-                tenant: self.tenant.clone(),
-                shared: self.shared.clone(),
-                schema,
-                passes,
-                done: 0,
-                start: None,
-                progress,
-            })
-        })
+        Box::pin(Export::begin(self, entities))
     }
 }
 
 impl Export {
-    /// The next entities, of which there may be none; nothing when all were there.
+    async fn begin(db: &Db, entities: &[&str]) -> Result<Export, Error> {
+        let schema = db.shared.schema();
+        let named = entities.iter().map(|name| Ok(find_entity(&schema, name)?.0));
+        let named = named.collect::<Result<BTreeSet<EntityId>, Error>>()?;
+        let mut passes = ranks(&schema.layouts.current);
+        if !named.is_empty() {
+            passes.iter_mut().for_each(|pass| pass.retain(|kind| named.contains(kind)));
+            passes.retain(|pass| !pass.is_empty());
+        }
+        let store = &db.shared.store;
+        let rows = store.describe_table(db.shared.table.clone()).await?.items;
+        let progress = Progress { rows: 0, rows_total: rows * passes.len() as u64 };
+        Ok(Export {
+            moment: store.snapshot().await?,
+            now_ms: db.shared.now_ms(),
+            tenant: db.tenant.clone(),
+            shared: db.shared.clone(),
+            schema,
+            passes,
+            done: 0,
+            start: None,
+            progress,
+        })
+    }
+
+    /// Returns the next entities, possibly none; `None` at the end.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl Export {
     fn page(&mut self) -> Answer<'_, Option<Vec<Entry>>> {
         Box::pin(async move {
             let Some(kinds) = self.passes.get(self.done) else { return Ok(None) };
-            // The moment is kept until the export ends, whoever else has a turn between.
+            // The snapshot stays open until the export ends; let others run in between.
             yield_point().await;
             let mut scan = Scan::new(&self.shared.table);
             scan.limit = Some(PAGE_ROWS);
@@ -108,12 +108,12 @@ impl Export {
         })
     }
 
-    /// How far it has come.
+    /// Returns the progress.
     pub fn progress(&self) -> Progress {
         self.progress
     }
 
-    /// The entity of an own row, if it is seen.
+    /// Returns the entity of an own row, if it is visible.
     async fn entry(&self, row: &Item) -> Result<Option<Entry>, Error> {
         let reader = Reader {
             store: &*self.moment,
@@ -132,7 +132,7 @@ impl Export {
         let declared = self.schema.model().entity(image.key.entity);
         let mut fields = declared.show(&image.fields);
         for field in &declared.fields {
-            // Left out, it would come back with its default.
+            // If omitted, an import would set its default.
             if field.default.is_some() && !fields.contains(&field.name) {
                 fields.insert(field.name.as_str(), Value::Null);
             }
@@ -164,8 +164,8 @@ fn is_of(layout: &Layout, row: &Item, kinds: &BTreeSet<EntityId>) -> bool {
     }
 }
 
-/// Kinds in an order in which those that are referred to come first. Those that cannot be put in
-/// an order, because they refer to each other, are in one set.
+/// Orders kinds so that targets of references come first. Kinds that refer to each other are in one
+/// set.
 fn ranks(layout: &Layout) -> Vec<BTreeSet<EntityId>> {
     let mut left: BTreeSet<EntityId> = layout.model().entities().map(|(id, _)| id).collect();
     let mut ranks = vec![];
@@ -185,7 +185,7 @@ fn ranks(layout: &Layout) -> Vec<BTreeSet<EntityId>> {
     ranks
 }
 
-/// The kinds among some to which references lead from a kind, in one step or several.
+/// Returns the kinds, among some, that references lead to from a kind, in any number of steps.
 fn reach(layout: &Layout, from: EntityId, among: &BTreeSet<EntityId>) -> BTreeSet<EntityId> {
     let (mut reached, mut next) = (BTreeSet::new(), vec![from]);
     while let Some(kind) = next.pop() {

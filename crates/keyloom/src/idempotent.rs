@@ -1,32 +1,31 @@
-//! Changes that happen once, however often they are asked for.
+//! Idempotent changes: requested again with the same key, they are not applied again.
 
 use keyloom_store::Delete;
 use keyloom_value::Value;
 use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
-use crate::change::Change;
+use crate::change::{Change, resolve};
 use crate::db::Db;
 use crate::error::Error;
 use crate::events::overflow::keys_of_deleted;
 use crate::record::Record;
 use crate::write::{Done, IdempotencyKey};
 
-/// As long as a key can be.
+/// The limit of a key.
 const KEY_BYTES_MAX: usize = 255;
 
-/// What came of changes that happen once: for each what the entity was afterwards; none if it was
-/// deleted.
+/// The result of idempotent changes: the entity after each change; none if it was deleted.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Idempotent {
-    /// They have happened now.
+    /// The changes were applied now.
     Applied(Vec<Option<Record>>),
-    /// They happened before: this is what was answered then, whatever has changed since.
+    /// The changes were applied before: this is the result of that time, whatever has changed since.
     Replayed(Vec<Option<Record>>),
 }
 
 impl Idempotent {
-    /// The answer, whenever it was given.
+    /// Returns the result, new or old.
     pub fn records(self) -> Vec<Option<Record>> {
         match self {
             Idempotent::Applied(records) | Idempotent::Replayed(records) => records,
@@ -35,48 +34,59 @@ impl Idempotent {
 }
 
 impl Db {
-    /// Makes several changes together or not at all, and once: asked for again with the same key,
-    /// they are answered as they were the first time, and nothing happens. So a caller who was not
-    /// told whether they happened asks again. Keys are kept for 24 hours, and each tenant has its
-    /// own. Changes that fail may be asked for again.
+    /// Makes several changes, all or none, and only once: a repetition with the same key changes
+    /// nothing and returns the first result. So a caller that does not know whether its changes were
+    /// applied can repeat them. Keys are kept for 24 hours; each tenant has its own. Changes that
+    /// fail can be repeated.
     ///
     /// # Errors
     ///
-    /// As [`Db::transact`]; [`Error::KeyReused`] if other changes happened with this key;
-    /// [`Error::KeyUnfit`] unless it has 1 to 255 bytes; [`Error::AnswerTooLarge`] if what the
-    /// entities are afterwards is larger than a row can be.
+    /// As [`Db::transact`]; [`Error::KeyReused`] if the key was used for other changes;
+    /// [`Error::KeyUnfit`] unless it has 1 to 255 bytes; [`Error::AnswerTooLarge`] if the result does
+    /// not fit into a row.
     pub fn transact_idempotent<'a>(
         &'a self,
         key: &'a str,
         changes: Vec<Change>,
     ) -> Answer<'a, Idempotent> {
         Box::pin(async move {
-            let (bytes, bytes_max) = (key.len(), KEY_BYTES_MAX);
-            if bytes == 0 || bytes > bytes_max {
-                return Err(Error::KeyUnfit { bytes, bytes_max });
-            }
-            let key = IdempotencyKey {
-                name: key.to_owned(),
-                place: place(key, self.tenant.as_ref()),
-                fingerprint: fingerprint(&changes),
-            };
-            let orphans = keys_of_deleted(self, &changes).await?;
-            let schema = self.shared.schema();
-            let intents = self.intents(&schema, changes)?;
-            let done = self.shared.executor(&schema).execute_idempotent(intents, key).await?;
-            // Not together with the job: at worst, rows that nobody reads stay.
-            for key in orphans {
-                self.shared.store.delete(Delete::new(&self.shared.table, key)).await?;
-            }
-            Ok(match done {
-                Done::Now(images) => Idempotent::Applied(Record::all(&schema, images)),
-                Done::Before(images) => Idempotent::Replayed(Record::all(&schema, images)),
-            })
+            let key = IdempotencyKey::new(key, self.tenant.as_ref(), &changes)?;
+            self.apply_once(key, changes).await
+        })
+    }
+
+    async fn apply_once(
+        &self,
+        key: IdempotencyKey,
+        changes: Vec<Change>,
+    ) -> Result<Idempotent, Error> {
+        let orphans = keys_of_deleted(self, &changes).await?;
+        let schema = self.shared.schema();
+        let intents = resolve(changes, self.scope(&schema), &self.shared.stamps)?;
+        let done = self.shared.executor(&schema).execute_idempotent(intents, key).await?;
+        // Not in the same transaction: at worst, rows that nobody reads remain.
+        for key in orphans {
+            self.shared.store.delete(Delete::new(&self.shared.table, key)).await?;
+        }
+        Ok(match done {
+            Done::Now(images) => Idempotent::Applied(Record::all(&schema, images)),
+            Done::Before(images) => Idempotent::Replayed(Record::all(&schema, images)),
         })
     }
 }
 
-/// The same for the same key of the same tenant alone.
+impl IdempotencyKey {
+    fn new(key: &str, tenant: Option<&Value>, changes: &[Change]) -> Result<Self, Error> {
+        let (bytes, bytes_max) = (key.len(), KEY_BYTES_MAX);
+        if bytes == 0 || bytes > bytes_max {
+            return Err(Error::KeyUnfit { bytes, bytes_max });
+        }
+        let (place, fingerprint) = (place(key, tenant), fingerprint(changes));
+        Ok(IdempotencyKey { name: key.to_owned(), place, fingerprint })
+    }
+}
+
+/// Identifies the key of a tenant.
 fn place(key: &str, tenant: Option<&Value>) -> [u8; 32] {
     let mut pieces = Pieces::new();
     pieces.add(key);
@@ -84,8 +94,8 @@ fn place(key: &str, tenant: Option<&Value>) -> [u8; 32] {
     pieces.hash()
 }
 
-/// The same for the same changes alone, as they were asked for: ids that are made, times that are
-/// filled in and what the model says have no part in it.
+/// Identifies changes as they were requested, without generated ids, default times and whatever
+/// else the model adds.
 fn fingerprint(changes: &[Change]) -> [u8; 32] {
     let mut pieces = Pieces::new();
     for change in changes {
@@ -99,8 +109,8 @@ fn fingerprint(changes: &[Change]) -> [u8; 32] {
     pieces.hash()
 }
 
-/// Collects what a hash is of. Every piece is told apart from the next by its length, and what is
-/// missing from what is empty.
+/// Hashes a sequence of pieces. Lengths delimit the pieces, and a missing piece differs from an
+/// empty one.
 pub(crate) struct Pieces(Sha256);
 
 impl Pieces {
@@ -117,7 +127,7 @@ impl Pieces {
         self.0.update(piece);
     }
 
-    /// The text of an item or a value tells any two apart.
+    /// Different items or values have different texts.
     pub(crate) fn add_some(&mut self, piece: Option<impl ToString>) {
         self.0.update([u8::from(piece.is_some())]);
         if let Some(piece) = piece {

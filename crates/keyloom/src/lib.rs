@@ -1,9 +1,8 @@
-//! Entities and the questions asked of them, declared once, on a store.
+//! Entities and their queries, declared once, on a store.
 //!
-//! A model file says what your entities are and which lists, uniques and references they have
-//! (`docs/model.md`). [`Db::open`] lays it out in one table of a store, keeps every list, guard and
-//! reference exact in the same transaction as the change, and answers every declared question with
-//! bounded reads.
+//! A model file declares your entities with their lists, uniques and references (`docs/model.md`).
+//! [`Db::open`] lays it out in one table of a store, maintains every list, unique and reference in the
+//! same transaction as the change, and answers every declared query with bounded reads.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -34,7 +33,7 @@
 //! }
 //!
 //! # pollster::block_on(async {
-//! // `keyloom_store::Engine::open(directory, ..)` is a store that lasts.
+//! // `keyloom_store::Engine::open(directory, ..)` is a persistent store.
 //! let db = Db::open(MODEL, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
 //!
 //! let home = db.create("project", &serde_json::json!({ "name": "home" })).await?;
@@ -42,7 +41,7 @@
 //!     let project = home.id().to_owned();
 //!     db.create("task", &Task { project, title: title.to_owned(), rank }).await?;
 //! }
-//! // A name is unique, whoever asks for it at the same moment.
+//! // Names are unique, also among concurrent writers.
 //! assert!(db.create("project", &serde_json::json!({ "name": "home" })).await.is_err());
 //!
 //! let open = db.list("task", "open").by("project", home.id()).limit(2);
@@ -50,53 +49,51 @@
 //! let titles: Vec<String> = page.to::<Task>()?.into_iter().map(|task| task.title).collect();
 //! assert_eq!(titles, ["clean", "mend"]);
 //!
-//! // What is done leaves the list in the same transaction. A version can be expected.
+//! // A finished task leaves the list in the same transaction.
 //! let clean = &page.items[0];
 //! db.update("task", clean.id(), &serde_json::json!({ "done": true })).await?;
 //! let rest = open.after(page.next.expect("there is more")).read().await?;
 //! assert_eq!(rest.items.len(), 1);
 //!
-//! // One read brings a project with its tasks; deleting it takes them along.
-//! let family = db.family("project", home.id(), Some("task"), 10).await?.expect("it is there");
-//! assert_eq!(family.children.len(), 3);
+//! // One read returns a project with its tasks; deleting it deletes them too.
+//! let found = db.with_children("project", home.id(), Some("task"), 10).await?;
+//! assert_eq!(found.expect("it exists").children.len(), 3);
 //! db.delete("project", home.id()).await?;
 //! assert!(db.get("task", clean.id()).await?.is_none());
 //!
-//! // Everything is what the model says it should be.
+//! // Every derived row matches the entities.
 //! assert!(db.verify(keyloom::Repair::No, |_| {}).await?.is_empty());
 //! # Ok::<(), keyloom::Error>(())
 //! # }).expect("the example runs");
 //! ```
 //!
-//! # What is here
+//! # Overview
 //!
-//! - [`Db`]: create, get, update, put, delete, several [`Change`]s together, with a key only
-//!   [`Idempotent`] however often they are asked for ([`Db::transact_idempotent`]); [`Db::find`] by a
-//!   unique value, [`Db::list`] in order, [`Db::family`] with children, [`Db::tree`] with what it
-//!   refers to and what that refers to. [`Db::tenant`] is the same database for one tenant, which sees nothing of another's.
+//! - [`Db`]: create, get, update, put, delete, several [`Change`]s in one transaction, also
+//!   [idempotently](Db::transact_idempotent); [`Db::find`] by a unique value, [`Db::list`] in order,
+//!   [`Db::with_children`], [`Db::tree`] with related entities. [`Db::tenant`] is the same database for
+//!   one tenant, which cannot see data of others.
 //! - Documents are anything that serde can serialize, or JSON; a [`Record`] becomes a type of yours
 //!   with [`Record::to`], or JSON with [`Record::to_json`].
-//! - [`Db::export`]: everything at one moment as [`Entry`]s, which are lines of JSON, and
-//!   [`Db::import`] to take them in with their ids.
-//! - What happens after a change: [`events`] with handlers, and jobs at any time ([`Db::work`],
+//! - [`Db::export`] returns everything as of one moment as [`Entry`]s, which are lines of JSON;
+//!   [`Db::import`] imports them with their ids.
+//! - [`events`] call handlers after changes, and jobs run at any time ([`Db::work`],
 //!   [`Db::schedule`]).
-//! - [`Db::explained`]: how lists are found, and what reads cost ([`explain`]).
-//! - [`Db::backfill`] after the model was changed, [`Db::expire`] from time to time, [`Db::verify`]
-//!   to be sure; all of them while the service runs.
+//! - [`Db::explained`] reports how lists are read, and what reads cost ([`explain`]).
+//! - Maintenance while the service runs: [`Db::backfill`] after a change of the model, [`Db::expire`]
+//!   from time to time, [`Db::verify`] to detect damage.
 //!
-//! # What it costs
+//! # Costs
 //!
 //! A change reads the entity and writes its row, one guard for each unique that changes, one row
-//! for each reference that changes; all in one transaction. Deleting something that others could
-//! refer to is two transactions: it is marked first. A page of a list is one read of an index and
-//! one batch of rows, wherever in the list it is. A child is kept twice: under its own id and with
-//! its parent.
+//! for each reference that changes; all in one transaction. Deleting an entity that can be referred to
+//! takes two transactions: it is marked first. A page of a list is one read of an index and one batch
+//! of rows, wherever in the list it is. A child is stored twice: under its own id and with its parent.
 //!
-//! # What it refuses
+//! # Limits
 //!
-//! No scan answers a question: what was not declared cannot be asked. No change is made that would
-//! leave the model broken. Nothing here needs an async runtime, and time and randomness are
-//! [`Options`].
+//! Only declared queries can be made; none falls back to a scan. A change that violates the model is
+//! refused. Nothing here needs an async runtime; time and randomness are [`Options`].
 
 mod answer;
 mod background;
@@ -119,6 +116,7 @@ mod ordinals;
 mod read;
 mod record;
 mod schema;
+mod scope;
 mod stamp;
 mod tags;
 mod tree;
@@ -145,7 +143,7 @@ pub use keyloom_query::{
 };
 pub use keyloom_store::{Clock, Store, SystemClock};
 pub use keyloom_value::{Item, Number, Value};
-pub use read::{Family, ListQuery, Page};
+pub use read::{ListQuery, Page, WithChildren};
 pub use record::Record;
 pub use stamp::{Entropy, SystemEntropy};
 pub use tags::FindTags;

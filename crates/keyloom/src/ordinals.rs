@@ -1,6 +1,6 @@
-//! Ordinals of entities that are looked for by tags or facets: one after the other for each kind and
-//! tenant. They are taken from a row of the table in portions, so that creating is not a queue at
-//! that row. What is left of a portion when the process ends is never used.
+//! Ordinals of entities that can be filtered by tags or facets, in ascending order for each kind and
+//! tenant. They are allocated from a row of the table in blocks, so that creates do not queue at that
+//! row. The rest of a block is lost when the process ends.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -12,20 +12,20 @@ use keyloom_value::{Number, Path, Update, Value};
 
 use crate::error::Error;
 
-/// The first portion, and the largest: each is twice the one before.
+/// The size of the first block, and the maximum: each is twice the previous one.
 const PORTION_MIN: u64 = 8;
 const PORTION_MAX: u64 = 4096;
 
-/// Of the row that says which numbers are taken: the first that is not.
+/// The attribute of the row: the first free ordinal.
 const NEXT: &str = "next";
 
-/// Gives numbers.
+/// Allocates ordinals.
 #[derive(Debug, Default)]
 pub(crate) struct Ordinals {
     supplies: Mutex<HashMap<RowKey, Supply>>,
 }
 
-/// What is left for one kind and tenant.
+/// The allocated ordinals of one kind and tenant.
 #[derive(Debug, Default)]
 struct Supply {
     left: VecDeque<Range<u64>>,
@@ -33,7 +33,7 @@ struct Supply {
 }
 
 impl Ordinals {
-    /// The next number of the kind and tenant whose numbers a row keeps.
+    /// Returns the next ordinal of the kind and tenant that a row belongs to.
     pub(crate) async fn next(
         &self,
         store: &dyn Store,
@@ -49,9 +49,9 @@ impl Ordinals {
         let image = store.update(update).await?;
         let end = image.as_ref().and_then(|image| image.get(NEXT)).and_then(Value::as_n);
         let end = end.and_then(Number::to_i64).and_then(|end| u64::try_from(end).ok());
-        let first = end
-            .and_then(|end| end.checked_sub(portion))
-            .ok_or_else(|| Error::damaged("There are no more numbers for entities of a kind."))?;
+        let first = end.and_then(|end| end.checked_sub(portion)).ok_or_else(|| {
+            Error::damaged("The row that allocates ordinals cannot be read, or has no more.")
+        })?;
         let mut supplies = self.lock();
         let left = &mut supplies.entry(row.clone()).or_default().left;
         left.push_back(first + 1..first + portion);
@@ -70,7 +70,7 @@ impl Ordinals {
         None
     }
 
-    /// How large the next portion is.
+    /// Returns the size of the next block.
     fn grow(&self, row: &RowKey) -> u64 {
         let mut supplies = self.lock();
         let supply = supplies.entry(row.clone()).or_default();

@@ -1,4 +1,4 @@
-//! An entity as it was read or written.
+//! An entity that was read or written.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::document::{from_item, item_to_json};
 use crate::error::Error;
 use crate::schema::Schema;
 
-/// An entity as it was read or written.
+/// An entity that was read or written.
 #[derive(Clone)]
 pub struct Record {
     schema: Arc<Schema>,
@@ -23,60 +23,60 @@ impl Record {
         Record { schema: schema.clone(), image }
     }
 
-    /// For each image a record.
+    /// Returns a record for each image.
     pub(crate) fn all(schema: &Arc<Schema>, images: Vec<Option<Image>>) -> Vec<Option<Record>> {
         let record = |image: Option<Image>| Some(Record::new(schema, image?));
         images.into_iter().map(record).collect()
     }
 
-    /// The name of its kind.
+    /// Returns the name of its kind.
     pub fn entity(&self) -> &str {
         &self.declared().name
     }
 
-    /// Its id.
+    /// Returns its id.
     pub fn id(&self) -> &str {
         &self.image.key.id
     }
 
-    /// Its version: another one after every change.
+    /// Returns its version, which changes on every write.
     pub fn version(&self) -> &str {
         &self.image.version
     }
 
-    /// The value of a field as it is kept: times are milliseconds.
+    /// Returns the stored value of a field: times are milliseconds.
     pub fn get(&self, field: &str) -> Option<&Value> {
         self.image.fields.get(field)
     }
 
-    /// All fields as they are kept, without `id` and `version`.
+    /// Returns the stored values of all fields, without `id` and `version`.
     pub fn fields(&self) -> &Item {
         &self.image.fields
     }
 
-    /// The same with another value of a field.
+    /// Returns the same record with another value of a field.
     pub(crate) fn with_field(&self, field: &str, value: Value) -> Record {
         let mut record = self.clone();
         record.image.fields.insert(field, value);
         record
     }
 
-    /// The entity as a type of yours; `id` and `version` are fields too.
+    /// Returns the entity as a type of yours; `id` and `version` are fields too.
     ///
     /// # Errors
     ///
-    /// If the type has fields that the entity lacks, or of other types.
+    /// If the type requires fields that the entity lacks, or fields of other types.
     pub fn to<T: DeserializeOwned>(&self) -> Result<T, Error> {
         let item = self.with_id(self.image.fields.clone());
         from_item(&item, self.declared()).map_err(Error::Document)
     }
 
-    /// The entity as JSON: times as texts such as `2024-02-29T12:00:00Z`, bytes in base64.
+    /// Returns the entity as JSON: times as texts such as `2024-02-29T12:00:00Z`, bytes in base64.
     pub fn to_json(&self) -> String {
         item_to_json(&self.shown())
     }
 
-    /// The entity as people are shown it, with `id` and `version`.
+    /// The external form of the entity, with `id` and `version`.
     pub(crate) fn shown(&self) -> Item {
         self.with_id(self.declared().show(&self.image.fields))
     }
@@ -93,7 +93,7 @@ impl Record {
 }
 
 impl PartialEq for Record {
-    /// The same version of the same entity, as far as is shown of it.
+    /// Whether both are the same version of the same entity, without what records do not show.
     fn eq(&self, other: &Record) -> bool {
         let (left, right) = (&self.image, &other.image);
         self.entity() == other.entity()

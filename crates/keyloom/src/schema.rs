@@ -1,4 +1,4 @@
-//! The model that the data is written under, and what it has been before.
+//! The current model and the earlier ones that rows were written under.
 
 mod layouts;
 mod open;
@@ -14,17 +14,17 @@ pub(crate) use layouts::{Former, Layouts};
 pub(crate) use open::{open_schema, reopen_schema};
 pub(crate) use stored::{Position, Stored, remove_revision, write_progress};
 
-/// The model of today with everything that reading and writing by it needs.
+/// The current model, with everything that reading and writing by it needs.
 #[derive(Debug)]
 pub(crate) struct Schema {
     pub(crate) layouts: Layouts,
     pub(crate) pending: Pending,
 }
 
-/// What is left to do since the model was changed.
+/// What is left to do after a change of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pending {
-    /// Names of entities whose rows must be written anew.
+    /// Names of entities whose rows must be rebuilt.
     pub(crate) entities: BTreeSet<String>,
     /// Names of entities and their lists that cannot be read yet.
     pub(crate) lists: BTreeSet<(String, String)>,
@@ -65,7 +65,7 @@ impl Schema {
         !self.pending.boards.contains(&name)
     }
 
-    /// Whether entities of a kind can be looked for by tags and facets.
+    /// Whether entities of a kind can be filtered by tags and facets.
     pub(crate) fn is_matching_ready(&self, entity: EntityId) -> bool {
         !self.pending.entities.contains(&self.model().entity(entity).name)
     }
@@ -81,7 +81,7 @@ impl Pending {
         self.entities.is_empty()
     }
 
-    /// What is kept for matching must be written anew, and places in lists that have numbers.
+    /// Posting lists and index keys that contain ordinals must be rebuilt.
     pub(crate) fn add_numbered(&mut self, layout: &Layout) {
         for (_, entity) in layout.model().entities().filter(|(_, entity)| entity.has_ordinals()) {
             self.entities.insert(entity.name.clone());

@@ -1,9 +1,8 @@
-//! Stamps: texts that never come twice and are in the order in which they were made. Ids and
-//! versions are stamps.
+//! Stamps: unique texts that sort in the order of their creation. Ids and versions are stamps.
 //!
 //! ```text
 //! 48 bits   milliseconds since 1970
-//! 80 bits   random; within one millisecond, one more than the stamp before
+//! 80 bits   random; within one millisecond, the previous stamp plus one
 //! ```
 //!
 //! as 26 characters of `0-9a-z` without `i l o u`, whose byte order is the order of the numbers.
@@ -19,17 +18,17 @@ const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const RANDOM_BITS: u32 = 80;
 const LEN: u32 = 26;
 
-/// Gives random bytes that nobody can guess.
+/// A source of unpredictable bytes.
 pub trait Entropy: fmt::Debug + Send + Sync + 'static {
-    /// Fills the bytes.
+    /// Fills a buffer.
     ///
     /// # Errors
     ///
-    /// If the system has none to give.
+    /// If the source fails.
     fn fill(&self, bytes: &mut [u8]) -> std::io::Result<()>;
 }
 
-/// The machine's own source of randomness.
+/// The operating system's source of randomness.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemEntropy;
 
@@ -39,7 +38,7 @@ impl Entropy for SystemEntropy {
     }
 }
 
-/// Makes stamps.
+/// Creates stamps.
 #[derive(Debug)]
 pub(crate) struct Stamps {
     clock: Arc<dyn Clock>,
@@ -52,7 +51,7 @@ impl Stamps {
         Stamps { clock, entropy, last: Mutex::new(0) }
     }
 
-    /// A new one, greater than all before, also when the clock is set back.
+    /// Returns a new stamp, greater than all before, even if the clock is set back.
     pub(crate) fn next(&self) -> Result<String, Error> {
         let now = u128::from(self.clock.now().0) << RANDOM_BITS;
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
@@ -67,7 +66,11 @@ impl Stamps {
         Ok(text(*last))
     }
 
-    /// A number that nobody can guess, below a bound; 0 if that is 0.
+    pub(crate) fn clock(&self) -> &dyn Clock {
+        &*self.clock
+    }
+
+    /// Returns an unpredictable number below a bound; 0 if the bound is 0.
     pub(crate) fn below(&self, bound: u64) -> Result<u64, Error> {
         let mut random = [0; 8];
         self.entropy.fill(&mut random).map_err(no_entropy)?;
@@ -79,7 +82,7 @@ fn no_entropy(error: std::io::Error) -> Error {
     Error::Entropy { reason: error.to_string() }
 }
 
-/// A number as a stamp writes it.
+/// Encodes a number as a stamp.
 pub(crate) fn text(number: u128) -> String {
     let digit = |place: u32| {
         let shifted = number.checked_shr(5 * (LEN - 1 - place)).unwrap_or(0);
@@ -88,7 +91,7 @@ pub(crate) fn text(number: u128) -> String {
     (0..LEN).map(digit).collect()
 }
 
-/// When a stamp was made, in milliseconds since 1970; none if it is no stamp.
+/// The time of a stamp, in milliseconds since 1970; none if the text is not a stamp.
 pub(crate) fn time_ms(stamp: &str) -> Option<i64> {
     let digit = |byte: u8| ALPHABET.iter().position(|known| *known == byte);
     let digits = stamp.bytes().map(digit).collect::<Option<Vec<usize>>>()?;
@@ -115,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn stamps_grow_also_when_the_clock_stands_or_goes_back() {
+    fn stamps_grow_even_if_the_clock_stands_still_or_is_set_back() {
         let clock = Arc::new(ManualClock::default());
         clock.advance_ms(1000);
         let stamps = Stamps::new(clock.clone(), Arc::new(Highest));
@@ -127,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_tells_its_time() {
+    fn a_stamp_contains_its_time() {
         let clock = Arc::new(ManualClock::default());
         clock.advance_ms(12_345);
         let now = i64::try_from(clock.now().0).ok();

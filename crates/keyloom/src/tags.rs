@@ -1,5 +1,5 @@
-//! Which tags and which values of facets entities have, and how many have each: for lists to choose
-//! from, to complete what is typed, and for counts that narrow with the filter.
+//! The tags and facet values of entities, and how many entities have each: for selection lists,
+//! autocompletion, and facet counts.
 
 use keyloom_query::{Counted, ValuePage};
 
@@ -10,26 +10,26 @@ use crate::filter::tag_field;
 use crate::read::ListQuery;
 use crate::schema::Schema;
 
-/// Which tags to look for, with [`ListQuery::tags`]: keys, if nothing is said.
+/// Which tags [`ListQuery::tags`] returns; keys by default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FindTags {
-    /// The field that holds the tags, if the entity has several such.
+    /// The field with the tags, if the entity has several.
     pub field: Option<String>,
     /// Values of this key; without it, keys.
     pub key: Option<String>,
-    /// What they begin with.
+    /// The prefix of the keys or values.
     pub prefix: String,
 }
 
 impl ListQuery {
-    /// Keys of tags, or values of a key, that those have who are in the list and pass the filters, in
-    /// the order of their bytes, each with how many have it. At most [`limit`](ListQuery::limit) of
-    /// them; the others follow [`after`](ListQuery::after) the cursor.
+    /// Returns the tag keys, or the values of a key, of entities in the list that pass the filters, in
+    /// byte order, each with the number of entities. At most [`limit`](ListQuery::limit) of them; continue
+    /// [`after`](ListQuery::after) the cursor.
     ///
     /// # Errors
     ///
-    /// If the entity has no such tags, a range is given, or the cursor is not one of this question;
-    /// and as [`ListQuery::read`].
+    /// If the entity has no such tags, a range is given, or the cursor belongs to another query; and as
+    /// [`ListQuery::read`].
     pub fn tags<'a>(&'a self, find: &'a FindTags) -> Answer<'a, ValuePage> {
         Box::pin(async move {
             self.count_values(|schema| {
@@ -45,9 +45,9 @@ impl ListQuery {
         })
     }
 
-    /// The values of a facet that those have who are in the list and pass the filters, each with how
-    /// many have it. Filters by this very facet are left out: they say which values are chosen, and
-    /// this tells what there is to choose from.
+    /// Returns the values of a facet of entities in the list that pass the filters, each with the number
+    /// of entities. Filters by this facet itself are ignored: they are the current selection, and this
+    /// returns what can be selected.
     ///
     /// # Errors
     ///

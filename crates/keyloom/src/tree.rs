@@ -1,5 +1,5 @@
-//! Entities with what they refer to and what has them as parents, and so on from there: read in as
-//! few calls as there are steps, each entity once.
+//! Trees: entities with the targets of their references and with their children, recursively. Each
+//! step is one call, and each entity is read once.
 
 mod grow;
 mod with;
@@ -13,18 +13,19 @@ use crate::answer::Answer;
 use crate::db::{Db, find_entity};
 use crate::document::item_to_json;
 use crate::error::Error;
+use crate::schema::Schema;
 use grow::Grower;
 use with::With;
 
-/// How many children come with each parent if nothing is said.
+/// The default number of children of each parent.
 const LIMIT: u32 = 100;
 
-/// An entity with what was asked for to come with it.
+/// An entity with the requested related entities.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     /// The entity.
     pub record: Record,
-    /// What it refers to, by field; none if it refers to nothing there, or to nothing that is seen.
+    /// The targets of its references, by field; none if the field is absent or its target invisible.
     pub refs: BTreeMap<String, Option<Tree>>,
     /// Its children, by the name of their kind.
     pub children: BTreeMap<String, Branch>,
@@ -33,9 +34,9 @@ pub struct Tree {
 /// The first children of one kind.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// In order of their ids.
+    /// Ordered by id.
     pub items: Vec<Tree>,
-    /// Where the next children begin, for [`Db::children`] of this kind; absent if nothing follows.
+    /// The cursor of the next children, for [`Db::children`] of this kind; absent if there are no more.
     pub next: Option<String>,
 }
 
@@ -44,8 +45,8 @@ impl Tree {
         Tree { record, refs: BTreeMap::new(), children: BTreeMap::new() }
     }
 
-    /// The entity as [`Record::to_json`] has it, and under `with` everything that comes with it, by
-    /// name: what it refers to as it is, children as `{"items": [...], "next": "..."}`.
+    /// Returns the JSON of [`Record::to_json`] with the related entities under `with`, by name: targets as
+    /// they are, children as `{"items": [...], "next": "..."}`.
     pub fn to_json(&self) -> String {
         item_to_json(&self.shown())
     }
@@ -62,7 +63,7 @@ impl Tree {
         item
     }
 
-    /// How many entities it has.
+    /// The number of entities in it.
     fn size(&self) -> usize {
         let refs = self.refs.values().flatten();
         let children = self.children.values().flat_map(|branch| &branch.items);
@@ -82,19 +83,19 @@ impl Branch {
 }
 
 impl Db {
-    /// The entity with an id and what comes with it; none if it is not there. `with` is a list of
-    /// paths such as `menu_items.recipe,menu_items.menu`: each step is a field that refers, or the
-    /// children of one kind by the last part of their path (`Model::children`). Of each kind of
-    /// children come `limit` with each parent, or 100.
+    /// Returns an entity with related entities; none if it does not exist. `with` is a list of paths such
+    /// as `menu_items.recipe,menu_items.menu`: each step is a reference by its field, or the children of
+    /// one kind by the last part of their path (`Model::children`). Each parent has at most `limit`
+    /// children of each kind [default: 100].
     ///
-    /// All of it is of one moment, where the store can hold one ([`Db::at_one_moment`]). One read
-    /// brings the entity and its children of one kind; then one for every 100 entities
-    /// that a step refers to, and one for each further parent.
+    /// The tree is of one moment, if the store has snapshots ([`Db::at_one_moment`]). One read returns the
+    /// entity and its children of one kind; then there is one for every 100 targets of a step, and one for
+    /// each further parent.
     ///
     /// # Errors
     ///
-    /// If there is no such kind of entity or step; [`Error::TreeTooLarge`] if more than 5,000
-    /// entities come with it; if the store fails.
+    /// If an entity or step does not exist in the model; [`Error::TreeTooLarge`] if there are more than
+    /// 5,000 entities; if the store fails.
     pub fn tree<'a>(
         &'a self,
         entity: &'a str,
@@ -102,19 +103,11 @@ impl Db {
         with: &'a str,
         limit: Option<u32>,
     ) -> Answer<'a, Option<Tree>> {
-        Box::pin(async move {
-            let schema = self.shared.schema();
-            let (entity, _) = find_entity(&schema, entity)?;
-            let with = With::parse(schema.model(), entity, with)?;
-            let moment = self.at_one_moment().await?;
-            let mut grower = Grower::new(&moment, &schema, limit.unwrap_or(LIMIT));
-            let Some(root) = grower.root(id, &with).await? else { return Ok(None) };
-            Ok(grower.grow(vec![root], &with).await?.pop())
-        })
+        Box::pin(TreeQuery { db: self, entity, with, limit }.tree(id))
     }
 
-    /// Entities of one kind that were read, as a page of a list or of children has them, each with
-    /// what comes with it as in [`Db::tree`].
+    /// Returns the trees of entities of one kind that were read before, such as a page of a list or of
+    /// children.
     ///
     /// # Errors
     ///
@@ -126,18 +119,41 @@ impl Db {
         with: &'a str,
         limit: Option<u32>,
     ) -> Answer<'a, Vec<Tree>> {
-        Box::pin(async move {
-            let schema = self.shared.schema();
-            let (id, _) = find_entity(&schema, entity)?;
-            let with = With::parse(schema.model(), id, with)?;
-            if let Some(other) = records.iter().find(|record| record.entity() != entity) {
-                let what = format!("A `{}` is no `{entity}`", other.entity());
-                return Err(Error::Unknown {
-                    what,
-                    help: Some("ask for each kind alone".to_owned()),
-                });
-            }
-            Grower::new(self, &schema, limit.unwrap_or(LIMIT)).grow(records, &with).await
-        })
+        Box::pin(TreeQuery { db: self, entity, with, limit }.trees(records))
+    }
+}
+
+/// A query of the entities that are related to entities of one kind.
+struct TreeQuery<'q> {
+    db: &'q Db,
+    entity: &'q str,
+    with: &'q str,
+    limit: Option<u32>,
+}
+
+impl TreeQuery<'_> {
+    async fn tree(self, id: &str) -> Result<Option<Tree>, Error> {
+        let schema = self.db.shared.schema();
+        let with = self.parse(&schema)?;
+        let moment = self.db.at_one_moment().await?;
+        let mut grower = Grower::new(&moment, &schema, self.limit.unwrap_or(LIMIT));
+        let Some(root) = grower.root(id, &with).await? else { return Ok(None) };
+        Ok(grower.grow(vec![root], &with).await?.pop())
+    }
+
+    async fn trees(self, records: Vec<Record>) -> Result<Vec<Tree>, Error> {
+        let schema = self.db.shared.schema();
+        let (entity, with) = (self.entity, self.parse(&schema)?);
+        if let Some(other) = records.iter().find(|record| record.entity() != entity) {
+            let what = format!("Expected a `{entity}`, found a `{}`", other.entity());
+            let help = Some("request each kind separately".to_owned());
+            return Err(Error::Unknown { what, help });
+        }
+        Grower::new(self.db, &schema, self.limit.unwrap_or(LIMIT)).grow(records, &with).await
+    }
+
+    fn parse(&self, schema: &Schema) -> Result<With, Error> {
+        let (entity, _) = find_entity(schema, self.entity)?;
+        With::parse(schema.model(), entity, self.with)
     }
 }

@@ -1,5 +1,5 @@
-//! Verifying: every row is read, everything that it implies is computed anew and compared. While
-//! the service runs: what looks wrong is read once more, all at one moment, before it is called so.
+//! Verification: reads every row, recomputes what it implies, and compares. Works while the service
+//! runs: what looks wrong is read again, in one transaction, before it is reported.
 
 mod counters;
 mod derived;
@@ -26,32 +26,32 @@ use crate::schema::Schema;
 use crate::write::{IdempotencyRecord, WriteContext};
 use position::{At, Position};
 
-/// How many rows of the table are looked at in one step.
+/// The number of rows to read in one step.
 const PAGE_ROWS: u32 = 500;
 
-/// Whether what is found is also mended.
+/// Whether to repair what is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
-    /// It is only told.
+    /// Only report.
     No,
-    /// It is mended, as far as that needs no person.
+    /// Repair whatever needs no human decision.
     Yes,
 }
 
-/// What one step of a verification found.
+/// The result of one step of a verification.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct VerifyPage {
     /// What is wrong in this part of the table.
     pub findings: Vec<Finding>,
-    /// Where the next step begins; absent when everything was looked at.
+    /// Where the next step starts; absent at the end.
     pub next: Option<String>,
-    /// How far it has come.
+    /// The progress.
     pub progress: Progress,
 }
 
 impl Db {
-    /// Verifies everything, and mends it if that is asked for. Answers with all that was found.
+    /// Verifies everything, and repairs it if requested. Returns all findings.
     ///
     /// # Errors
     ///
@@ -73,50 +73,39 @@ impl Db {
         }
     }
 
-    /// Verifies a part of the table: from the start, or from where the part before ended, also
-    /// after a restart.
+    /// Verifies a part of the table, from the start or from the `next` of the part before, which stays
+    /// valid after a restart.
     ///
     /// # Errors
     ///
-    /// If `from` is not what a part before answered as `next`, or the store fails.
+    /// If `from` is not the `next` of a part, or the store fails.
     pub fn verify_page<'a>(
         &'a self,
         repair: Repair,
         from: Option<&'a str>,
     ) -> Answer<'a, VerifyPage> {
-        Box::pin(async move {
-            // Under a model that is not in force, what is right would look wrong.
-            self.shared.refresh().await?;
-            let schema = self.shared.schema();
-            let verifier = Verifier { shared: &self.shared, schema: &schema, repair };
-            let position = from.map_or(Some(Position::default()), Position::read);
-            let Position { at, rows: before } = position.ok_or_else(|| Error::Unknown {
-                what: "This is no place where a verification ended".to_owned(),
-                help: Some("start from the beginning".to_owned()),
-            })?;
-            let start = match at {
-                At::Sets(place) => return verifier.sets_page(place, before).await,
-                At::Counters(from) => return verifier.counters_page(from, before).await,
-                At::Rows(start) => start,
-            };
-            let mut scan = Scan::new(&self.shared.table);
-            scan.limit = Some(PAGE_ROWS);
-            scan.start = start;
-            let page = self.shared.store.scan(scan).await?;
-            let mut findings = vec![];
-            for row in &page.items {
-                verifier.row(row, &mut findings).await?;
-            }
-            let rows = before.saturating_add(page.scanned);
-            let described = self.shared.store.describe_table(self.shared.table.clone()).await?;
-            let progress = Progress { rows, rows_total: described.items.max(rows) };
-            let at = match page.last_key {
-                Some(key) => Some(At::Rows(Some(key))),
-                None => verifier.first_set().or_else(|| verifier.first_counter()),
-            };
-            let next = at.map(|at| Position { at, rows }.write());
-            Ok(VerifyPage { findings, next, progress })
-        })
+        Box::pin(verify_page(&self.shared, repair, from))
+    }
+}
+
+async fn verify_page(
+    shared: &Shared,
+    repair: Repair,
+    from: Option<&str>,
+) -> Result<VerifyPage, Error> {
+    // Valid rows would look wrong under a model that is no longer in force.
+    shared.refresh().await?;
+    let schema = shared.schema();
+    let verifier = Verifier { shared, schema: &schema, repair };
+    let position = from.map_or(Some(Position::default()), Position::read);
+    let Position { at, rows } = position.ok_or_else(|| Error::Unknown {
+        what: "Invalid position of a verification".to_owned(),
+        help: Some("start from the beginning".to_owned()),
+    })?;
+    match at {
+        At::Rows(start) => verifier.rows_page(start, rows).await,
+        At::Sets(place) => verifier.sets_page(place, rows).await,
+        At::Counters(from) => verifier.counters_page(from, rows).await,
     }
 }
 
@@ -127,6 +116,28 @@ struct Verifier<'a> {
 }
 
 impl Verifier<'_> {
+    /// Verifies a page of rows; `before` were verified already.
+    async fn rows_page(&self, start: Option<Item>, before: u64) -> Result<VerifyPage, Error> {
+        let (store, table) = (&self.shared.store, &self.shared.table);
+        let mut scan = Scan::new(table);
+        scan.limit = Some(PAGE_ROWS);
+        scan.start = start;
+        let page = store.scan(scan).await?;
+        let mut findings = vec![];
+        for row in &page.items {
+            self.row(row, &mut findings).await?;
+        }
+        let rows = before.saturating_add(page.scanned);
+        let described = store.describe_table(table.clone()).await?;
+        let progress = Progress { rows, rows_total: described.items.max(rows) };
+        let at = match page.last_key {
+            Some(key) => Some(At::Rows(Some(key))),
+            None => self.first_set().or_else(|| self.first_counter()),
+        };
+        let next = at.map(|at| Position { at, rows }.write());
+        Ok(VerifyPage { findings, next, progress })
+    }
+
     async fn row(&self, row: &Item, findings: &mut Vec<Finding>) -> Result<(), Error> {
         match self.name_of(row) {
             Some(RowName::System) => {
@@ -141,12 +152,12 @@ impl Verifier<'_> {
             Some(RowName::Guard { .. } | RowName::Link { .. } | RowName::Posting { .. }) => {
                 self.derived(row, findings).await
             }
-            // All numbers are counted together.
+            // Counters are verified together.
             Some(RowName::Counter(_)) => Ok(()),
             None if Self::is_zero(row) => self.forget_zero(row).await,
             None => {
                 let problem = Problem::Stray { row: show_key(row) };
-                // An entity that the model does not know is data all the same.
+                // Entities that the model does not know are still data.
                 let remedy = match row.contains(VERSION) && !row.contains(OWNER) {
                     true => self.for_a_person(),
                     false => self.remove(row).await?,
@@ -171,15 +182,15 @@ impl Verifier<'_> {
         }
     }
 
-    /// Rows at one moment.
+    /// Reads rows in one transaction.
     async fn at_once(&self, keys: Vec<Item>) -> Result<Vec<Option<Item>>, Error> {
         let gets = keys.into_iter().map(|key| Get::new(&self.shared.table, key)).collect();
         Ok(self.shared.store.transact_get(TransactGet { gets }).await?)
     }
 }
 
-/// Whether a row of Keyloom's own cannot be read. Removing it would call a deletion off that may be
-/// half done, or let something happen twice.
+/// Whether a system row is invalid. Removing it could cancel a deletion that was applied, or apply
+/// idempotent changes twice.
 fn is_damaged(partition: &[u8], row: &Item) -> bool {
     let is_deletion = partition == deletion_key("").partition.as_bytes();
     is_deletion && DeletionState::read(row).is_err()
@@ -190,7 +201,7 @@ fn is_damaged(partition: &[u8], row: &Item) -> bool {
         || Worker::is_at(partition) && Worker::read(row).is_none()
 }
 
-/// The row without the mark of a deletion, which nothing implies.
+/// Returns the row without its tombstone, which its entity does not imply.
 fn unmarked(row: &Item) -> Item {
     let mut row = row.clone();
     row.remove(DELETION);
@@ -202,7 +213,7 @@ fn key_of(row: &Item) -> Item {
     key.filter_map(|name| Some((keyloom_value::Name::from(name), row.get(name)?.clone()))).collect()
 }
 
-/// The values that the name of a group is made of.
+/// Formats the values in the name of a posting list.
 fn show_name(name: &[u8]) -> String {
     match KeyBytes::decode(name) {
         Ok(parts) => {
@@ -213,7 +224,7 @@ fn show_name(name: &[u8]) -> String {
     }
 }
 
-/// The values that a row's key is made of.
+/// Formats the values in the key of a row.
 fn show_key(row: &Item) -> String {
     let part = |name| match row.get(name).and_then(Value::as_b).map(KeyBytes::decode) {
         Some(Ok(parts)) => {

@@ -1,18 +1,19 @@
-//! The one write path. A change is a transition from one image to another; what it writes is
-//! rows(after) − rows(before), in one transaction, if the entity is still what was read. Create,
-//! update, delete, expiry, backfill and repair all end here.
+//! The one write path. A change is a transition from one image to another; it writes rows(after) −
+//! rows(before), in one transaction, on condition that the entity is unchanged since it was read.
+//! Create, update, delete, expiry, backfill and repair all end here.
 //!
-//! In the order in which they run, and by what they may touch:
+//! The stages in the order in which they run, and what they may touch:
 //!
 //! ```text
-//! intent -> admit -> transition -> plan -> difference    nothing: pure functions of what was read
+//! intent -> admit -> transition -> plan -> difference    nothing: pure functions
 //! settle, cascade, tombstone, execute, commit            the store, one transaction at a time
 //! ```
 //!
-//! Work of many transactions is in `background`.
+//! Work that takes many transactions is in `background`.
 
 mod admit;
 mod attempt;
+mod attempts;
 mod cascade;
 mod commit;
 mod context;
@@ -29,13 +30,14 @@ mod tombstone;
 mod transition;
 mod write_set;
 
-pub(crate) use attempt::{ATTEMPTS_MAX, AttemptState};
-pub(crate) use commit::{Outcome, commit};
+pub(crate) use attempt::AttemptState;
+pub(crate) use attempts::Attempts;
+pub(crate) use commit::Outcome;
 pub(crate) use context::WriteContext;
 pub(crate) use counters::{RankedChange, add_all};
 pub(crate) use deletion_record::{DeletionRecord, LEFT, ROOT, TOTAL, read_roots, write_roots};
 pub(crate) use difference::{ACTIONS_MAX, Difference, PlannedAction};
-pub(crate) use execute::{Executor, WriteRequest};
+pub(crate) use execute::{Executed, Executor, Existence, WriteRequest};
 pub(crate) use idempotency::{Done, IdempotencyKey, IdempotencyRecord};
 pub(crate) use intent::Intent;
 pub(crate) use plan::as_read;

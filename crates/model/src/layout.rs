@@ -33,7 +33,7 @@ pub(crate) use budget::{ROWS_MAX, rows_max};
 pub use columns::Column;
 pub use counter::{Counter, CounterKeys, RankedKey, is_counter};
 pub use counts::CountKeys;
-pub use expiry::ExpiryKeys;
+pub use expiry::{ExpiryDefault, ExpiryKeys};
 pub use facets::FacetKeys;
 pub use image::{Image, OwnRow, Unreadable};
 pub use key::{EntityKey, IndexKey, RowKey, RowName};
@@ -81,6 +81,7 @@ pub(crate) struct EntityLayout {
     pub(crate) links: Vec<Link>,
     /// From others.
     pub(crate) referrers: Vec<Link>,
+    pub(crate) expiry_default: Option<ExpiryDefault>,
 }
 
 /// The attributes of own rows, made once: a name is cloned for every row.
@@ -128,6 +129,7 @@ impl Layout {
                 guard_tags: entity.uniques().map(|(id, _)| guard_tag(entity, id)).collect(),
                 links: all_links.iter().filter(|link| link.owner == id).copied().collect(),
                 referrers: all_links.iter().filter(|link| link.target == id).copied().collect(),
+                expiry_default: None,
             }
         };
         let entities: Vec<EntityLayout> = model.entities().map(entity_layout).collect();

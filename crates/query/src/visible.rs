@@ -10,8 +10,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use keyloom_model::OwnRow;
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{Image, OwnRow};
 use keyloom_store::Direction;
 use keyloom_value::{KeyBytes, Value};
 
@@ -63,9 +63,8 @@ impl Deletions {
 
 impl Reader<'_> {
     /// Whether an entity has expired by now.
-    pub fn has_expired(&self, image: &Image) -> bool {
-        let entity = self.layout.model().entity(image.key.entity);
-        let time = entity.expires.and_then(|field| image.fields.get(&entity.field(field).name));
+    pub fn has_expired(&self, row: &OwnRow) -> bool {
+        let time = self.layout.expiry().time(row);
         let order = time.and_then(|time| time.compare(&Value::from(self.now_ms)));
         order.is_some_and(std::cmp::Ordering::is_le)
     }
@@ -103,7 +102,7 @@ impl Reader<'_> {
         deletions: &mut Deletions,
         cost: &mut ReadCost,
     ) -> Result<Option<Vec<Option<OwnRow>>>, Error> {
-        let lives = |row: &OwnRow| !self.has_expired(&row.image);
+        let lives = |row: &OwnRow| !self.has_expired(row);
         let of = |row: &OwnRow| row.pending.deletions().into_iter().map(str::to_owned).collect();
         let pending = rows.iter().filter(|row| !row.pending.is_empty() && lives(row));
         let named: BTreeSet<String> = pending.flat_map(|row| -> Vec<String> { of(row) }).collect();

@@ -27,7 +27,15 @@ const LAYERS: &[Layer] = &[
     },
     Layer {
         package: "keyloom-store",
-        dependencies: &["keyloom-value", "redb", "roaring", "rustix", "thiserror", "twox-hash"],
+        dependencies: &[
+            "keyloom-value",
+            "futures-timer",
+            "redb",
+            "roaring",
+            "rustix",
+            "thiserror",
+            "twox-hash",
+        ],
     },
     Layer {
         package: "keyloom-dynamodb",

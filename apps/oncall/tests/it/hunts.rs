@@ -128,13 +128,13 @@ fn expected(domain: &Db, search: &str, opened_ms: i64) -> (Vec<(u32, String, i64
     }
     let (mut sent, mut now) = (vec![], opened_ms);
     for (stage, contact) in contacts.iter().enumerate() {
-        let Some(family) =
-            block_on(domain.family("contact", contact, Some("method"), 100)).unwrap()
+        let Some(found) =
+            block_on(domain.with_children("contact", contact, Some("method"), 100)).unwrap()
         else {
             continue;
         };
         let mut methods: BTreeMap<MethodKey, i64> = BTreeMap::new();
-        for method in &family.children {
+        for method in &found.children {
             if method.get("enabled") == Some(&true.into()) {
                 let position = number(method, "position");
                 let key = MethodKey { position, method: method.id().to_owned() };

@@ -45,8 +45,10 @@ impl Operation for Verify {
             for finding in &page.findings {
                 channel.line(finding_line(finding))?;
                 match finding.remedy {
-                    Remedy::Mended => verified.repaired += 1,
-                    Remedy::NotAsked | Remedy::NeedsPerson | Remedy::Changed => verified.left += 1,
+                    Remedy::Repaired => verified.repaired += 1,
+                    Remedy::NotRequested | Remedy::Unrepairable | Remedy::Changed => {
+                        verified.left += 1
+                    }
                 }
             }
             let (rows, total) = (page.progress.rows, page.progress.rows_total);
@@ -62,9 +64,9 @@ impl Operation for Verify {
 
 fn finding_line(finding: &Finding) -> String {
     let remedy = match finding.remedy {
-        Remedy::Mended => "mended",
-        Remedy::NotAsked => "not asked",
-        Remedy::NeedsPerson => "needs a person",
+        Remedy::Repaired => "mended",
+        Remedy::NotRequested => "not asked",
+        Remedy::Unrepairable => "needs a person",
         Remedy::Changed => "changed meanwhile",
     };
     item_to_json(&Item::from([

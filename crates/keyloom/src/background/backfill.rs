@@ -1,4 +1,4 @@
-//! Rebuilds rows after the model was changed, page by page, while the service runs.
+//! Rebuilds rows after a change of the model, page by page, while the service runs.
 
 use keyloom_model::{EntityKey, OwnRow};
 use keyloom_store::Scan;
@@ -9,40 +9,38 @@ use crate::answer::Answer;
 use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::schema::{Pending, Position, Schema, remove_revision, write_progress};
-use crate::write::{
-    ATTEMPTS_MAX, AttemptState, Outcome, SettledReader, TombstoneChange, WriteContext,
-};
+use crate::write::{AttemptState, Outcome, SettledReader, TombstoneChange, WriteContext};
 
-/// How many rows of the table are looked at before progress is saved.
+/// The number of rows to read between two writes of the progress.
 const PAGE_ROWS: u32 = 500;
 
-/// How far a long work has come.
+/// The progress of a background operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// Rows of the table that were looked at.
+    /// Rows of the table that were read.
     pub rows: u64,
-    /// Rows that the table has, about.
+    /// The approximate number of rows of the table.
     pub rows_total: u64,
 }
 
 impl Db {
-    /// Whether rows must still be rebuilt because the model was changed: see [`Db::backfill`].
+    /// Whether rows must still be rebuilt after a change of the model: see [`Db::backfill`].
     pub fn is_backfill_pending(&self) -> bool {
         !self.shared.schema().pending.is_empty()
     }
 
-    /// Rebuilds rows that were written under an earlier model. Lists and uniques that came
-    /// with the new model answer when this is done. The service can go on meanwhile. Whoever drops
-    /// the future stops it; the next call, also after a restart, goes on where it was.
+    /// Rebuilds rows that were written under an earlier model. Lists and uniques of the new model can
+    /// be read when it is done; everything else works meanwhile. Dropping the future stops it; the
+    /// next call continues, also after a restart.
     ///
     /// # Errors
     ///
     /// [`Error::UniqueViolation`] if two entities have the same value of a new unique: one was written
-    /// since, or has expired but is held by a reference. Change or delete one of them, or what refers to
-    /// the expired one, and call again. If the store fails.
+    /// since, or has expired but a reference forbids its deletion. Change or delete one of them, or
+    /// what refers to the expired one, and call again. If the store fails.
     pub async fn backfill(&self, mut on_progress: impl FnMut(Progress)) -> Result<(), Error> {
-        // What is gone need not be written again.
+        // Deleted entities need not be rewritten.
         self.resume_deletions().await?;
         while let Some(progress) = boxed_step(&self.shared).await? {
             on_progress(progress);
@@ -51,12 +49,12 @@ impl Db {
     }
 }
 
-/// Boxed, so that it is compiled once, with this crate.
+/// Boxed, so that it is compiled once, in this crate.
 fn boxed_step(shared: &Shared) -> Answer<'_, Option<Progress>> {
     Box::pin(step(shared))
 }
 
-/// One page of a backfill; none if there is nothing left to do.
+/// Rebuilds one page; returns none if nothing is left.
 async fn step(shared: &Shared) -> Result<Option<Progress>, Error> {
     let stored = shared.refresh().await?;
     let schema = shared.schema();
@@ -65,7 +63,7 @@ async fn step(shared: &Shared) -> Result<Option<Progress>, Error> {
     }
     let (store, table) = (&*shared.store, &shared.table);
     let Some(mut revision) = stored.current().cloned() else {
-        return Err(Error::damaged("Today's model is not kept."));
+        return Err(Error::damaged("The current model is missing from the table."));
     };
     let mut scan = Scan::new(table);
     scan.limit = Some(PAGE_ROWS);
@@ -78,20 +76,19 @@ async fn step(shared: &Shared) -> Result<Option<Progress>, Error> {
         Position { key: page.last_key, done: revision.progress.done + page.scanned };
     let rows = revision.progress.done;
     if is_last {
-        // First what is not needed any more: if this stops between, the end is done again.
+        // Old revisions first: if this stops in between, the end is repeated.
         for number in schema.layouts.before.keys() {
             remove_revision(store, table, *number).await?;
         }
         (revision.pending, revision.progress) = (Pending::default(), Position::default());
     }
-    // If another one has changed the model meanwhile, the next step finds out.
+    // If another process has changed the model meanwhile, the next step notices.
     write_progress(store, table, &stored.head, &revision).await?;
     let rows_total = store.describe_table(table.clone()).await?.items;
     Ok(Some(Progress { rows, rows_total: rows_total.max(rows) }))
 }
 
-/// Rebuilds entities under the model of today: as many together as fit, and one by one where that
-/// fails.
+/// Rebuilds entities under the current model: in batches, and one by one where a batch fails.
 async fn rebuild(ctx: &WriteContext<'_>, rows: Vec<OwnRow>) -> Result<(), Error> {
     let mut transitions = vec![];
     for row in rows {
@@ -112,7 +109,9 @@ async fn rebuild(ctx: &WriteContext<'_>, rows: Vec<OwnRow>) -> Result<(), Error>
 
 async fn rebuild_one(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<(), Error> {
     let (reader, mut state) = (SettledReader::new(*ctx), AttemptState::default());
-    for _ in 0..ATTEMPTS_MAX {
+    let mut attempts = ctx.attempts();
+    loop {
+        attempts.next().await?;
         let Some(row) = reader.read(key, &mut state).await? else { return Ok(()) };
         if row.revision >= ctx.layouts.current.revision() {
             return Ok(());
@@ -131,11 +130,10 @@ async fn rebuild_one(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<(), Erro
             }
         }
     }
-    Err(Error::Contended)
 }
 
 /// Deletes an expired entity, which readers do not see, in favor of the owner of its unique value.
-/// False if a reference holds it: then it keeps its value, as it does against writes.
+/// Returns false if a reference forbids it: then it keeps its value, as it does against writes.
 async fn gives_way(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<bool, Error> {
     match expire_entity(ctx, key).await {
         Ok(()) => Ok(true),
@@ -144,7 +142,7 @@ async fn gives_way(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<bool, Erro
     }
 }
 
-/// The row, if it is of an entity that must be rebuilt and was not yet.
+/// Returns the own row of an entity that must still be rebuilt.
 fn old_row(schema: &Schema, row: &Item) -> Option<OwnRow> {
     let layout = &schema.layouts.current;
     let own = layout.read_own(row).ok().filter(|own| own.revision < layout.revision())?;

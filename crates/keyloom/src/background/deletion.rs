@@ -1,12 +1,11 @@
-//! Deletions that do not fit into one transaction: they hide first and clear after.
+//! Deletions that do not fit into one transaction: they hide first, then remove.
 //!
-//! Everything that goes is reached from the root over references that cascade. Marking walks from
-//! the root outward, and also marks what stays and refers to what goes, with the references that are
-//! to be cleared. Tombstones change nothing that is seen. Then one change of the deletion's record
-//! makes everything vanish at once: `Pending` says what a tombstone implies, and readers leave it out.
-//! What is left to do is to remove it: references first, then entities, the outermost first, so that
-//! the rest can always be reached from the root, whoever resumes it. `write/deletion_record.rs` has
-//! the states.
+//! Everything to delete can be reached from the root over references that cascade. Marking walks
+//! from the root outward, and also marks the references to clear in entities that stay. Tombstones
+//! are invisible to readers. Then one write of the deletion's record hides everything at once:
+//! `Pending` defines what a tombstone implies, and readers skip it. Then everything is removed:
+//! references first, then entities, the outermost first, so that the rest can always be reached from
+//! the root when a deletion is resumed. `write/deletion_record.rs` has the states.
 
 mod clear;
 mod large;

@@ -1,44 +1,47 @@
-//! Expiry: entities whose time has come are deleted, each as any other deletion.
+//! Expiry: deletes expired entities, each like any other deletion.
 
 use keyloom_model::{EntityId, EntityKey};
 
 use super::OperationKind;
+use super::resume::resume_deletions;
 use crate::answer::Answer;
 use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::write::{Executor, Intent, WriteContext, WriteRequest};
 
-/// How many expired entities are read at once.
+/// The number of expired entities in one read.
 const EXPIRED_PAGE: u32 = 100;
 
 impl Db {
-    /// Deletes entities whose time has come, at most `limit` of them, with everything that goes
-    /// with them; returns how many. They are not seen by readers in any case; this frees their
-    /// space and clears what refers to them. One that a reference holds stays until that is gone.
-    /// Whoever drops the future, or is killed, stops it; the next call goes on with what is left, and
-    /// first finishes large deletions that were interrupted.
+    /// Deletes at most `limit` expired entities, with everything that their deletion affects; returns
+    /// how many. Readers do not see expired entities in any case; this frees their space and clears
+    /// references to them. An entity whose deletion a reference forbids stays until that is gone.
+    /// Dropping the future stops it; the next call continues, and first completes interrupted large
+    /// deletions.
     ///
     /// # Errors
     ///
     /// If the store fails.
     pub fn expire(&self, limit: u32) -> Answer<'_, u32> {
-        Box::pin(async move {
-            // What a call before has begun to remove would be met again and again.
-            self.resume_deletions().await?;
-            let schema = self.shared.schema();
-            let mut count = 0;
-            for (id, entity) in schema.model().entities() {
-                if entity.expires.is_some() {
-                    let ctx = self.shared.write_context(&schema);
-                    count += expire_kind(&self.shared, ctx, id, limit - count).await?;
-                }
-            }
-            Ok(count)
-        })
+        Box::pin(expire(&self.shared, limit))
     }
 }
 
-/// Deletes an expired entity, with everything that goes with it.
+async fn expire(shared: &Shared, limit: u32) -> Result<u32, Error> {
+    // Otherwise this would meet what an earlier call has begun to remove again and again.
+    resume_deletions(shared).await?;
+    let schema = shared.schema();
+    let mut count = 0;
+    for (id, entity) in schema.model().entities() {
+        if entity.expires.is_some() {
+            let ctx = shared.write_context(&schema);
+            count += expire_kind(shared, ctx, id, limit - count).await?;
+        }
+    }
+    Ok(count)
+}
+
+/// Deletes an expired entity, with everything that its deletion affects.
 pub(crate) async fn expire_entity(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<(), Error> {
     let request = WriteRequest::from(Intent::Expire { key: key.clone() });
     Box::pin(Executor::new(*ctx).execute(&request)).await.map(drop)
@@ -66,7 +69,7 @@ async fn expire_kind(
                     call.is_done(1);
                     count += 1;
                 }
-                // It stays; those after it can go.
+                // It stays; continue with the next.
                 Err(Error::InUse { .. }) => {}
                 Err(error) => return Err(error),
             }

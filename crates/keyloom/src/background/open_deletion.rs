@@ -1,4 +1,4 @@
-//! Deletions that have a record, as it is in the table.
+//! The records of deletions, as read from the table.
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_query::{DeletionState, deletion_key};
@@ -9,19 +9,19 @@ use crate::db::Shared;
 use crate::error::Error;
 use crate::write::{DeletionRecord, LEFT, TOTAL};
 
-/// A deletion that is not at its end.
+/// A deletion that has not ended.
 pub(super) struct OpenDeletion {
     pub(super) record: DeletionRecord,
-    /// None if it cannot be read.
+    /// None if it is invalid.
     pub(super) state: Option<DeletionState>,
     pub(super) left: u64,
-    /// How many were marked.
+    /// How many entities and references were marked.
     pub(super) total: u64,
     pub(super) row: Item,
 }
 
 impl OpenDeletion {
-    /// All there are. One query.
+    /// Reads all records. One query.
     pub(super) async fn all(shared: &Shared) -> Result<Vec<OpenDeletion>, Error> {
         let partition = deletion_key("").partition.into_vec();
         let mut query = Query::new(&shared.table, KeyCondition::equal(PARTITION, partition));
@@ -36,7 +36,7 @@ impl OpenDeletion {
         }
     }
 
-    /// Whether it is too large for one transaction: then its record counts what is marked.
+    /// Whether it is too large for one transaction: then its record counts what was marked.
     pub(super) fn is_large(&self) -> bool {
         self.row.contains(LEFT)
     }

@@ -1,6 +1,6 @@
-//! Background operations that are under way, and how far each has come. All of them keep their
-//! progress in the table, so whoever comes next resumes them: a deletion in its record, a backfill in
-//! the row of the model, and what has expired in the index of times.
+//! Running background operations and their progress. All of them keep their progress in the table, so
+//! that they can be resumed: a deletion in its record, a backfill in the row of the model, expiry in
+//! the index of expiry times.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -16,20 +16,20 @@ use crate::schema::{Schema, Stored};
 use crate::stamp::time_ms;
 use crate::write::read_roots;
 
-/// Long work that is under way, and how far it has come: plain data.
+/// A running background operation and its progress: plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// What is done.
+    /// What it does.
     pub kind: OperationKind,
-    /// What it is done to: the kind and the id of the entity that is deleted, as in `folder/42`; the
-    /// kind of entities that expire; `model` of a backfill.
+    /// What it works on: kind and id of the entity to delete, as in `folder/42`; the kind of expired
+    /// entities; `model` for a backfill.
     pub of: String,
-    /// How many entities, or rows of the table, are done.
+    /// The number of entities, or rows of the table, that are done.
     pub done: u64,
-    /// How many there are, if that is known; of rows of the table, about.
+    /// The total number, if known; approximate for rows of the table.
     pub total: Option<u64>,
-    /// Since when, in milliseconds since 1970.
+    /// When it started, in milliseconds since 1970.
     pub since_ms: i64,
 }
 
@@ -37,19 +37,19 @@ pub struct Operation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum OperationKind {
-    /// A deletion that is too large for one transaction looks for what goes with its entity. It has
-    /// not happened yet: nothing is changed for readers.
+    /// A deletion that is too large for one transaction finds everything that it affects. It is not
+    /// applied yet: readers see no change.
     Deletion,
-    /// Such a deletion has happened, everything it takes is gone for readers, and is being removed.
+    /// Such a deletion was applied; what it has hidden from readers is being removed.
     Clearing,
-    /// Rows are rebuilt because the model was changed.
+    /// Rows are being rebuilt after a change of the model.
     Backfill,
-    /// Entities are deleted whose time has come.
+    /// Expired entities are being deleted.
     Expiry,
 }
 
 impl OperationKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [OperationKind; 4] = [
         OperationKind::Deletion,
         OperationKind::Clearing,
@@ -69,11 +69,11 @@ impl fmt::Display for OperationKind {
     }
 }
 
-/// Operations that calls of this process are at and that have no row.
+/// Operations that calls of this process are running and that have no row.
 #[derive(Debug, Default)]
 pub(crate) struct Calls(Mutex<BTreeMap<u64, Operation>>);
 
-/// A call is at an operation until this is dropped.
+/// A call runs an operation until this is dropped.
 pub(crate) struct Call<'c> {
     calls: &'c Calls,
     number: u64,
@@ -109,29 +109,29 @@ impl Drop for Call<'_> {
 }
 
 impl Db {
-    /// The long work that is under way: deletions that are too large for one transaction and
-    /// backfills, of all processes; expiry, of this one. One read, and two more while rows are being
-    /// rebuilt.
+    /// Returns the running background operations: large deletions and backfills of all processes, and
+    /// expiry of this one. One read, and two more during a backfill.
     ///
     /// # Errors
     ///
     /// If the store fails.
     pub fn operations(&self) -> Answer<'_, Vec<Operation>> {
-        Box::pin(async move {
-            let schema = self.shared.schema();
-            let deletions = OpenDeletion::all(&self.shared).await?;
-            let mut all: Vec<Operation> = deletions
-                .iter()
-                .filter_map(|deletion| deletion_operation(&schema, deletion))
-                .collect();
-            all.extend(backfill_operation(&self.shared, &schema).await?);
-            all.extend(self.shared.calls.all());
-            Ok(all)
-        })
+        Box::pin(operations(&self.shared))
     }
 }
 
-/// A large deletion that is under way.
+async fn operations(shared: &Shared) -> Result<Vec<Operation>, Error> {
+    let schema = shared.schema();
+    let deletions = OpenDeletion::all(shared).await?;
+    let deletions = deletions.iter();
+    let mut all: Vec<Operation> =
+        deletions.filter_map(|deletion| deletion_operation(&schema, deletion)).collect();
+    all.extend(backfill_operation(shared, &schema).await?);
+    all.extend(shared.calls.all());
+    Ok(all)
+}
+
+/// Returns the operation of a large deletion.
 fn deletion_operation(schema: &Schema, deletion: &OpenDeletion) -> Option<Operation> {
     let OpenDeletion { record, state, left, total, row } = deletion;
     let root = read_roots(&schema.layouts.current, row).into_iter().next()?;
@@ -148,7 +148,7 @@ fn deletion_operation(schema: &Schema, deletion: &OpenDeletion) -> Option<Operat
     Some(Operation { kind, of, done, total, since_ms: time_ms(record.id()).unwrap_or(0) })
 }
 
-/// The backfill, if rows must be rebuilt.
+/// Returns the backfill, if rows must be rebuilt.
 async fn backfill_operation(shared: &Shared, schema: &Schema) -> Result<Option<Operation>, Error> {
     if schema.pending.is_empty() {
         return Ok(None);

@@ -1,7 +1,7 @@
-//! Resumes deletions that nobody is at. The call that begins a deletion also brings it to its end; if
-//! it is dropped, or its process dies, whoever runs [`Db::work`] or [`Db::resume_deletions`] goes on
-//! with it, or calls it off if it has not happened. Opening a database does not: what has happened is
-//! hidden, however long it takes to remove.
+//! Resumes abandoned deletions. The call that starts a deletion also completes it; if it is dropped,
+//! or its process dies, [`Db::work`] or [`Db::resume_deletions`] continues it, or cancels it if it was
+//! not applied. Opening a database does not: what was deleted is hidden, however long it takes to
+//! remove.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -15,29 +15,28 @@ use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::write::read_roots;
 
-/// How often the deletions of other processes are looked at.
+/// The interval between two checks of the deletions of other processes.
 const LOOK_MS: i64 = 5_000;
-/// For how long the record of a deletion that has not happened must stay the same until the process
-/// that began it counts as gone: it is written with every mark.
+/// How long the record of a marking deletion must stay unchanged until its process counts as dead:
+/// it is written with every mark.
 const SILENT_MS: i64 = 30_000;
 
-/// What a process remembers of deletions that others have begun.
+/// What this process remembers of the deletions of others.
 #[derive(Debug, Default)]
 pub(crate) struct Others(Mutex<Seen>);
 
 #[derive(Debug, Default)]
 struct Seen {
-    /// When to look again, in milliseconds.
+    /// The time of the next check, in milliseconds.
     next_ms: i64,
-    /// How far each had come that has not happened, and since when.
+    /// The progress of each marking deletion, and since when it is unchanged.
     open: HashMap<String, (u64, i64)>,
 }
 
 impl Db {
-    /// Goes on with deletions that have happened and that nobody is removing, and calls those off
-    /// that have not happened and that nobody is at: their calls were dropped, or their processes
-    /// are gone, before the database was opened too. Returns how many there were. Reads nothing if
-    /// there can be none; call it often. [`Db::work`] does.
+    /// Completes abandoned deletions that were applied, and cancels those that were not: their calls
+    /// were dropped, or their processes died, also before the database was opened. Returns how many
+    /// there were. Reads nothing if there can be none, so it can be called often; [`Db::work`] does.
     ///
     /// # Errors
     ///
@@ -47,12 +46,12 @@ impl Db {
     }
 }
 
-async fn resume_deletions(shared: &Shared) -> Result<u32, Error> {
+pub(super) async fn resume_deletions(shared: &Shared) -> Result<u32, Error> {
     let others = &shared.others;
     if !shared.running.was_left() && !others.is_due(shared.now_ms()) {
         return Ok(0);
     }
-    // If this is dropped, or fails, somebody looks again.
+    // If this is dropped or fails, the next call checks again.
     others.look_again();
     let is_alone = shared.store.opening().is_some();
     let count = end_orphans(shared, is_alone).await?;
@@ -78,7 +77,7 @@ async fn end_orphans(shared: &Shared, is_alone: bool) -> Result<u32, Error> {
     for deletion in deletions.into_iter().filter(is_orphan) {
         match end(shared, &deletion).await {
             Ok(()) => count += 1,
-            // Others were faster too often: it is tried again, after the other ones.
+            // Retry it after the others.
             Err(Error::Contended) => is_contended = true,
             Err(error) => return Err(error),
         }
@@ -100,8 +99,8 @@ async fn end(shared: &Shared, deletion: &OpenDeletion) -> Result<(), Error> {
     };
     match ended {
         Err(error @ (Error::Store(_) | Error::Contended)) => Err(error),
-        // Damage must not keep other deletions from their ends. Whoever meets a tombstone of this
-        // one tries again.
+        // Damage must not prevent other deletions from completing. The next writer that finds a
+        // tombstone of this one retries.
         Ok(()) | Err(_) => Ok(()),
     }
 }
@@ -111,7 +110,7 @@ impl Others {
         f(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Whether it is time to look.
+    /// Whether it is time for a check.
     fn is_due(&self, now_ms: i64) -> bool {
         self.with(|seen| now_ms >= seen.next_ms)
     }
@@ -120,14 +119,13 @@ impl Others {
         self.with(|seen| seen.next_ms = i64::MIN);
     }
 
-    /// All are looked at, and ended where they could be. Where no other process can have the store,
-    /// once is enough.
+    /// All deletions were checked. On a store that no other process can open, once is enough.
     fn have_been_seen(&self, now_ms: i64, is_alone: bool) {
         let next_ms = if is_alone { i64::MAX } else { now_ms.saturating_add(LOOK_MS) };
         self.with(|seen| seen.next_ms = next_ms);
     }
 
-    /// Whether a deletion that has not happened has not come further for long.
+    /// Whether a marking deletion has made no progress for long.
     fn is_silent(&self, deletion: &OpenDeletion, now_ms: i64) -> bool {
         self.with(|seen| {
             let (left, since_ms) =

@@ -1,4 +1,4 @@
-//! What can be wrong with a document before a model judges it.
+//! What can be wrong with a document before a model checks it.
 
 use std::fmt::{self, Display};
 
@@ -7,25 +7,24 @@ use keyloom_value::{Name, NumberError, Path, Step};
 
 use super::DEPTH_MAX;
 
-/// Characters of a user's text that an error repeats.
+/// The number of characters that an error quotes of a user's text.
 const EXCERPT_LENGTH_MAX: usize = 200;
 
-/// Why something is no document, or why a document is not what was asked for.
+/// Why a document is invalid, or does not fit the requested type.
 ///
-/// Its `Display` is a sentence for a person, without its full stop: where, what is wrong, and what
-/// to do.
+/// Its `Display` is a sentence without its full stop: where, what is wrong, and how to fix it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct DocumentError(Box<Details>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Details {
     fault: Fault,
-    /// From the innermost to the outermost, because that is how an error travels.
+    /// From the innermost to the outermost, in the order in which an error passes them.
     steps: Vec<Step>,
     position: Option<Position>,
 }
 
-/// A place in a text, counted from 1; columns in characters.
+/// A position in a text, counted from 1; columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Position {
     line: usize,
@@ -37,23 +36,23 @@ pub(super) struct Position {
 pub(super) enum Fault {
     /// The bytes are not UTF-8.
     NotUtf8,
-    /// The text is no JSON, or more of it than a document may have.
+    /// The text is not JSON, or exceeds the limits of a document.
     Json(JsonFault),
-    /// A name is twice in one object.
+    /// An object contains a name twice.
     Twice { name: String },
     /// Lists and maps are nested too deep.
     TooDeep,
-    /// The document has no fields, because it is something else than an object.
+    /// The document is not an object.
     NotAnObject,
-    /// It is no number that can be stored.
+    /// The number cannot be stored.
     Number(NumberError),
     /// A float is infinite or not a number.
     NotFinite,
-    /// A name in a map is no text.
+    /// A key of a map is not a text.
     NameNotText,
-    /// A number is asked for in a type that would have to round it.
+    /// The requested type would have to round the number.
     Inexact { number: String, asked: &'static str },
-    /// What a type says that is serialized or deserialized.
+    /// A message of the type that is serialized or deserialized.
     Custom(String),
 }
 
@@ -62,25 +61,25 @@ impl DocumentError {
         DocumentError(Box::new(Details { fault, steps: vec![], position: None }))
     }
 
-    /// The error with the place in the text where it is.
+    /// Adds the position in the text.
     pub(super) fn at(mut self, position: Position) -> DocumentError {
         self.0.position = Some(position);
         self
     }
 
-    /// The error, seen from the map around it.
+    /// Adds the name under which a map contains the value.
     pub(super) fn in_member(mut self, name: impl Into<Name>) -> DocumentError {
         self.0.steps.push(Step::Member(name.into()));
         self
     }
 
-    /// The error, seen from the list around it.
+    /// Adds the index at which a list contains the value.
     pub(super) fn in_element(mut self, index: usize) -> DocumentError {
         self.0.steps.push(Step::Element(index));
         self
     }
 
-    /// The field that is at fault, such as `address.lines[2]`; nothing if it is the whole document.
+    /// Returns the invalid field, such as `address.lines[2]`; none if it is the whole document.
     pub fn path(&self) -> Option<Path> {
         let mut steps = self.0.steps.iter().rev();
         let root = match steps.next() {
@@ -93,14 +92,14 @@ impl DocumentError {
         }))
     }
 
-    /// Line and column in the text, counted from 1, if it was read from one.
+    /// Returns line and column, counted from 1, if the document was read from a text.
     pub fn line_and_column(&self) -> Option<(usize, usize)> {
         self.0.position.map(|position| (position.line, position.column))
     }
 }
 
 impl Position {
-    /// The place of a byte in a text of which everything before it is UTF-8.
+    /// Returns the position of a byte in a text that is UTF-8 up to there.
     pub(super) fn of(text: &[u8], offset: usize) -> Position {
         let before = &text[..offset.min(text.len())];
         let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -141,20 +140,20 @@ impl Display for DocumentError {
 impl Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fault::NotUtf8 => f.write_str("this is not UTF-8; JSON is text in UTF-8"),
+            Fault::NotUtf8 => f.write_str("invalid UTF-8; encode JSON as UTF-8"),
             Fault::Json(fault) => fault.fmt(f),
             Fault::Twice { name } => {
-                write!(f, "the name `{}` is there twice; leave one of them out", cut(name))
+                write!(f, "duplicate name `{}`; remove one of them", cut(name))
             }
             Fault::TooDeep => {
                 write!(f, "this is nested more than {DEPTH_MAX} deep; make it flatter")
             }
-            Fault::NotAnObject => f.write_str("this has no fields; a document is an object"),
+            Fault::NotAnObject => f.write_str("expected an object"),
             Fault::Number(error) => error.fmt(f),
-            Fault::NotFinite => f.write_str("infinity and NaN are no numbers; leave them out"),
-            Fault::NameNotText => f.write_str("a name in a map is no text; make it one"),
+            Fault::NotFinite => f.write_str("infinity and NaN are not supported; omit them"),
+            Fault::NameNotText => f.write_str("a key of a map is not a text; convert it to one"),
             Fault::Inexact { number, asked } => {
-                write!(f, "{number} is no value of {asked}; take it as a type that can hold it")
+                write!(f, "{number} does not fit into {asked}; use a type that can represent it")
             }
             Fault::Custom(message) => f.write_str(&cut(message)),
         }

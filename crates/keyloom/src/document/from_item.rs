@@ -1,4 +1,4 @@
-//! Fields in stored form → values of people's own types, through serde.
+//! Fields in stored form → user types, through serde.
 
 mod access;
 mod given;
@@ -12,17 +12,16 @@ use serde::de::DeserializeOwned;
 use super::error::DocumentError;
 use given::Fields;
 
-/// The value of a type that fields in stored form say; `id` and `version` may be among them.
+/// Deserializes fields in stored form; `id` and `version` may be among them.
 ///
-/// A type gets what it asks for: a `time` is milliseconds since 1970 for an integer and RFC 3339
-/// text otherwise, `bytes` are bytes (or a list of `u8`) for who asks so and base64 otherwise, a
-/// `number` is an integer or a float if one can hold it exactly (a float, if its shortest decimal
-/// is the number) and digits for a `String`. What serde buffers, `flatten` and untagged enums,
-/// asks for nothing in particular.
+/// The requested type decides: a `time` is milliseconds since 1970 as an integer and RFC 3339 text
+/// otherwise, `bytes` are bytes (or a list of `u8`) if requested and base64 otherwise, a `number` is an
+/// integer or a float that represents it exactly (a float, if its shortest decimal is the number) and
+/// digits as a `String`. What serde buffers, `flatten` and untagged enums, requests no particular type.
 ///
 /// # Errors
 ///
-/// If the type cannot be made of the fields. The error names the field.
+/// If the fields do not fit the type. The error names the field.
 pub fn from_item<T: DeserializeOwned>(fields: &Item, entity: &Entity) -> Result<T, DocumentError> {
     T::deserialize(Fields { fields, entity })
 }

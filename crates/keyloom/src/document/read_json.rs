@@ -1,4 +1,4 @@
-//! JSON text → an item: every digit of a number counts, and a name must not be there twice.
+//! JSON text → an item: keeps every digit of a number, and refuses duplicate names.
 
 use keyloom_json::{JsonError, JsonFault, Limits, Reader, Token};
 use keyloom_value::{Item, Name, Value};
@@ -6,16 +6,15 @@ use keyloom_value::{Item, Name, Value};
 use super::DEPTH_MAX;
 use super::error::{DocumentError, Fault, Position};
 
-/// Values that any text may have. Every value of an entity counts for at least one byte of its
-/// 320 KiB (a list counts one for each of its elements, whatever they are), so none has more.
+/// The number of values that any text may have. Every value of an entity takes at least one byte of
+/// its 320 KiB (a list takes one for each element), so no entity has more.
 const VALUES_MAX: usize = 320 * 1024;
 
-/// Bytes for each value of a text that has more of them, because it holds several documents. A value
-/// takes up to 80 bytes of memory, so no text takes much more than ten times its size.
+/// Bytes per value of a longer text, which contains several documents. A value takes up to 80 bytes of
+/// memory, so no text takes much more than ten times its size.
 const VALUE_BYTES_MIN: usize = 8;
 
-/// The item that a JSON object says, exactly. O(n log n) in its length at most, and O(n) if names
-/// are in order.
+/// Parses a JSON object exactly. O(n log n) in its length at most, and O(n) if names are in order.
 ///
 /// # Errors
 ///
@@ -31,7 +30,7 @@ pub fn json_to_item(json: &[u8]) -> Result<Item, DocumentError> {
     object(text, limits(text, DEPTH_MAX))
 }
 
-/// The item that a JSON object of Keyloom's own says, which has entities in it that were accepted.
+/// Parses a JSON object that Keyloom wrote, with entities that were accepted before.
 pub(crate) fn own_json_to_item(text: &str) -> Result<Item, DocumentError> {
     object(text, Limits { depth: DEPTH_MAX + 1, values: text.len() })
 }
@@ -43,7 +42,7 @@ fn object(text: &str, limits: Limits) -> Result<Item, DocumentError> {
     }
 }
 
-/// The value that a JSON text says inside of so many lists and maps.
+/// Parses a JSON value that is nested in this many lists and maps.
 pub(super) fn json_to_value(text: &str, around: usize) -> Result<Value, DocumentError> {
     document(text, limits(text, DEPTH_MAX.saturating_sub(around)), "a value")
 }
@@ -90,7 +89,7 @@ impl Builder<'_> {
         Ok(elements)
     }
 
-    /// The object that starts there.
+    /// Parses the object that starts here.
     fn object(&mut self, start: usize) -> Result<Item, DocumentError> {
         let mut members = vec![];
         while let Some(name) = self.reader.next_member().map_err(|error| self.wrong(error))? {
@@ -104,7 +103,7 @@ impl Builder<'_> {
             let name = pair[0].0.as_str().to_owned();
             return Err(self.error_at(start, Fault::Twice { name }));
         }
-        // A vector begins with room for four, which is more than many small objects need.
+        // A vector starts with room for four, more than many small objects need.
         members.shrink_to_fit();
         Ok(members.into_iter().collect())
     }
@@ -116,7 +115,7 @@ impl Builder<'_> {
 
     fn wrong(&self, error: JsonError) -> DocumentError {
         let fault = match error.fault {
-            // The limit of a piece of a document is less than that of the whole, which is told.
+            // The limit of a part is lower than that of the document, which is reported.
             JsonFault::TooDeep { .. } => Fault::TooDeep,
             fault => Fault::Json(fault),
         };

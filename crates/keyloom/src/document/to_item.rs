@@ -1,4 +1,4 @@
-//! Values of people's own types → items, through serde.
+//! User types → items, through serde.
 
 mod compound;
 mod name;
@@ -11,19 +11,19 @@ use super::DEPTH_MAX;
 use super::error::{DocumentError, Fault};
 use compound::{Elements, Foreign, Members, StructMembers, Variant};
 
-/// The item that a struct or a map with text names says.
+/// Serializes a struct, or a map with text keys, as an item.
 ///
 /// Texts, numbers, booleans, lists and maps become what they are; a float becomes the shortest
 /// decimal that reads back as it; bytes (`serialize_bytes`, as `serde_bytes` does; a plain
 /// `Vec<u8>` is a list) become B; enums are tagged from outside, as in JSON. `None` becomes null:
-/// in a whole document that is an absent field, in a patch it removes the field. To leave a field
-/// out, say `#[serde(skip_serializing_if = "Option::is_none")]`.
+/// in a whole document that is an absent field, in a patch it removes the field. To omit a field, use
+/// `#[serde(skip_serializing_if = "Option::is_none")]`.
 ///
 /// # Errors
 ///
-/// If it is no struct or map, a name is no text or there twice, something is nested more than 32
-/// deep, a number has more than 38 digits or is not finite, or a type refuses to be serialized.
-/// The error names the field.
+/// If it is not a struct or map, a key is not a text or duplicate, something is nested more than 32
+/// deep, a number has more than 38 digits or is not finite, or a type cannot be serialized. The error
+/// names the field.
 pub fn to_item<T: Serialize + ?Sized>(document: &T) -> Result<Item, DocumentError> {
     match document.serialize(ToValue { depth: 0 })? {
         Value::M(item) => Ok(item),
@@ -31,15 +31,15 @@ pub fn to_item<T: Serialize + ?Sized>(document: &T) -> Result<Item, DocumentErro
     }
 }
 
-/// Makes a value of anything.
+/// Serializes anything as a value.
 #[derive(Clone, Copy)]
 struct ToValue {
-    /// How many lists and maps are around it.
+    /// The number of lists and maps around it.
     depth: usize,
 }
 
 impl ToValue {
-    /// For what is in a list or map here.
+    /// The serializer for the contents of a list or map.
     fn inner(self) -> Result<ToValue, DocumentError> {
         if self.depth == DEPTH_MAX {
             return Err(DocumentError::new(Fault::TooDeep));
@@ -52,7 +52,7 @@ fn number(number: Result<Number, NumberError>) -> Result<Value, DocumentError> {
     number.map(Value::N).map_err(|error| DocumentError::new(Fault::Number(error)))
 }
 
-/// The number that the shortest text of a float says.
+/// The number with the shortest decimal of a float.
 fn float(is_finite: bool, text: &str) -> Result<Value, DocumentError> {
     if !is_finite {
         return Err(DocumentError::new(Fault::NotFinite));

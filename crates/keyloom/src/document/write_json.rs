@@ -4,10 +4,10 @@ use keyloom_json::write_text;
 use keyloom_model::{FieldType, Limits};
 use keyloom_value::{Item, Value};
 
-/// The item as JSON on one line, names in their order, numbers with all of their digits.
+/// Formats an item as JSON on one line, names in order, numbers with all digits.
 ///
-/// Bytes, which JSON cannot say, become base64, and sets become arrays; an item that
-/// [`Entity::show`](keyloom_model::Entity::show) made has neither. O(n).
+/// Bytes become base64, and sets become arrays; an item made by
+/// [`Entity::show`](keyloom_model::Entity::show) has neither. O(n).
 pub fn item_to_json(item: &Item) -> String {
     let mut json = String::new();
     write_object(&mut json, item);

@@ -9,7 +9,7 @@ use keyloom_store::{Get, IndexSpec, TableSpec, TransactAction};
 use keyloom_value::{Item, Value};
 
 use crate::answer::Answer;
-use crate::change::Change;
+use crate::change::{Change, resolve};
 use crate::db::Db;
 
 /// Bytes of one write unit.
@@ -73,7 +73,7 @@ impl Db {
     pub fn rehearse(&self, changes: Vec<Change>) -> Answer<'_, Writes> {
         Box::pin(async move {
             let schema = self.shared.schema();
-            let intents = self.intents(&schema, changes)?;
+            let intents = resolve(changes, self.scope(&schema), &self.shared.stamps)?;
             let plan = self.shared.executor(&schema).rehearse(&intents).await?;
             let store = &*self.shared.store;
             let spec = store.describe_table(self.shared.table.clone()).await?.spec;

@@ -1,41 +1,92 @@
-//! The layout of today, and those of before under which rows may still be written.
+//! The current layout, and the earlier ones that rows may still be written under.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::REVISION;
 use keyloom_model::{
-    Counter, Entity, EntityId, EntityKey, FieldId, Image, Layout, Matching, OwnRow, Pending, Row,
-    UniqueId,
+    Counter, Entity, EntityId, EntityKey, ExpiryDefault, FieldId, Image, Layout, Matching, OwnRow,
+    Pending, Row, UniqueId,
 };
 use keyloom_store::SetName;
+use keyloom_value::Number;
 
+use super::stored::Revision;
 use crate::error::Error;
 
-/// The layout of today and those of before. A row says under which revision it was written, so
-/// what it implied then is known until it has been written anew.
+/// The current layout and the earlier ones. A row names the revision it was written under, so what it
+/// implied is known until it is rewritten.
 #[derive(Debug)]
 pub(crate) struct Layouts {
     pub(crate) current: Layout,
-    /// When the revision of today came to be, in milliseconds.
+    /// When the current revision was created, in milliseconds.
     pub(crate) since_ms: i64,
     pub(crate) before: BTreeMap<u32, Former>,
 }
 
-/// A revision of before.
+/// An earlier revision.
 #[derive(Debug)]
 pub(crate) struct Former {
     pub(crate) layout: Layout,
-    /// When it came to be, in milliseconds.
+    /// When it was created, in milliseconds.
     pub(crate) since_ms: i64,
 }
 
 impl Layouts {
-    /// Every row that an entity implies that was read, under the revision it was written.
+    /// Creates the layouts of a revision and of the earlier ones that rows may still have.
+    pub(super) fn new(
+        current: Layout,
+        revision: &Revision,
+        before: BTreeMap<u32, Former>,
+    ) -> Layouts {
+        Layouts { current, since_ms: revision.since_ms, before }.with_expiry_defaults()
+    }
+
+    /// Readers determine expiry from own rows, which lack fields that are newer than they are.
+    fn with_expiry_defaults(mut self) -> Layouts {
+        for (id, entity) in self.current.model().clone().entities() {
+            let Some(expires) = entity.expires else { continue };
+            if let Some(default) = self.expiry_default(&entity.name, &entity.field(expires).name) {
+                self.current = self.current.with_expiry_default(id, default);
+            }
+        }
+        self
+    }
+
+    /// Returns the expiry of rows that are older than the `expires` field, if there can be any.
+    fn expiry_default(&self, entity: &str, field: &str) -> Option<ExpiryDefault> {
+        let revisions: Vec<(u32, &Entity, i64)> = self.declarations(entity, 0).collect();
+        let steps = revisions.iter().zip(revisions.iter().skip(1));
+        let mut added = steps.filter_map(|((revision, before, _), (_, after, since_ms))| {
+            let added = after.fields.iter().find(|added| added.name == field)?;
+            let is_new = before.find_field(field).is_none();
+            let default = added.default.as_ref().filter(|_| is_new)?.value(*since_ms);
+            let time_ms = default.as_n().and_then(Number::to_i64)?;
+            Some(ExpiryDefault { revision: *revision, time_ms })
+        });
+        added.next_back()
+    }
+
+    /// Returns the declarations of an entity, from a revision on, each with the time of its revision.
+    fn declarations<'l>(
+        &'l self,
+        entity: &'l str,
+        from: u32,
+    ) -> impl Iterator<Item = (u32, &'l Entity, i64)> {
+        let formers =
+            self.before.range(from..).map(|(_, former)| (&former.layout, former.since_ms));
+        let all = formers.chain([(&self.current, self.since_ms)]);
+        all.filter_map(move |(layout, since_ms)| {
+            let model = layout.model();
+            Some((layout.revision(), model.entity(model.find(entity)?), since_ms))
+        })
+    }
+
+    /// Returns every row that an entity implies under the revision it was written under.
     pub(crate) fn rows_before(&self, row: &OwnRow) -> Result<Vec<Row>, Error> {
         let (layout, image) = self.written(row)?;
         let (mut rows, revision) = (layout.rows_with(&image, &row.pending)?, layout.revision());
-        // It may have been written under a revision that is not kept any more, and still says so.
+        // The row may name a revision that is no longer stored.
         if row.revision != revision {
             for implied in rows.iter_mut().filter(|row| row.item.contains(REVISION)) {
                 implied.item.insert(REVISION, u64::from(row.revision));
@@ -44,20 +95,19 @@ impl Layouts {
         Ok(rows)
     }
 
-    /// The sets that an entity is in that was read, under the revision it was written, with its
-    /// number.
+    /// Returns the sets that an entity is in under the revision it was written under, with its ordinal.
     pub(crate) fn sets_before(&self, row: &OwnRow) -> Result<Vec<(SetName, u64)>, Error> {
         let (layout, image) = self.written(row)?;
         sets(layout, &image, &row.pending)
     }
 
-    /// The numbers to which an entity adds that was read, under the revision it was written.
+    /// Returns the counters that an entity adds to under the revision it was written under.
     pub(crate) fn counters_before(&self, row: &OwnRow) -> Result<Vec<Counter>, Error> {
         let (layout, image) = self.written(row)?;
         counters(layout, &image, &row.pending)
     }
 
-    /// The numbers to which an entity adds under the model of today.
+    /// Returns the counters that an entity adds to under the current model.
     pub(crate) fn counters_after(
         &self,
         image: &Image,
@@ -66,7 +116,7 @@ impl Layouts {
         counters(&self.current, image, pending)
     }
 
-    /// The layout that a row was written under, and the image as that one has it.
+    /// Returns the layout that a row was written under, and the image in its terms.
     fn written<'l>(&'l self, row: &'l OwnRow) -> Result<(&'l Layout, Cow<'l, Image>), Error> {
         let Some(former) = self.former(row)? else {
             return Ok((&self.current, Cow::Borrowed(&row.image)));
@@ -77,7 +127,7 @@ impl Layouts {
         Ok((former, Cow::Owned(image)))
     }
 
-    /// The sets that an entity is in under the model of today, with its number.
+    /// Returns the sets that an entity is in under the current model, with its ordinal.
     pub(crate) fn sets_after(
         &self,
         image: &Image,
@@ -86,27 +136,20 @@ impl Layouts {
         sets(&self.current, image, pending)
     }
 
-    /// An entity as the model of today has it: fields that came with a default since have it, each
-    /// the one that it came with. What is `now` for one that is being created is, for one that was
-    /// there, the time at which the field came to be.
+    /// Returns an entity under the current model: fields that were added since have the default that
+    /// they were added with. For an entity that existed before, `now` is the time of the revision that
+    /// added the field.
     pub(crate) fn upgraded(&self, row: OwnRow) -> Image {
         let OwnRow { mut image, revision, .. } = row;
         if self.before.range(revision..).next().is_none() {
             return image;
         }
         let entity = &self.current.model().entity(image.key.entity).name;
-        let formers = self.before.range(revision..);
-        let formers = formers.map(|(_, former)| (&former.layout, former.since_ms));
-        let all = formers.chain([(&self.current, self.since_ms)]);
-        let entities = all.filter_map(|(layout, since_ms)| {
-            let model = layout.model();
-            Some((model.entity(model.find(entity)?), since_ms))
-        });
-        let entities: Vec<(&Entity, i64)> = entities.collect();
-        for (before, after) in entities.iter().zip(entities.iter().skip(1)) {
-            let (after, since_ms) = after;
+        let revisions: Vec<(u32, &Entity, i64)> = self.declarations(entity, revision).collect();
+        for ((_, before, _), (_, after, since_ms)) in revisions.iter().zip(revisions.iter().skip(1))
+        {
             for field in &after.fields {
-                let is_new = before.0.find_field(&field.name).is_none();
+                let is_new = before.find_field(&field.name).is_none();
                 if let Some(default) = field.default.as_ref().filter(|_| is_new) {
                     image.fields.insert(field.name.as_str(), default.value(*since_ms));
                 }
@@ -115,13 +158,12 @@ impl Layouts {
         image
     }
 
-    /// The layout that a row was written under, if it is not that of today. A revision is forgotten
-    /// when every entity was written anew that must be: the others imply under the next one what
-    /// they implied under it.
+    /// Returns the layout that a row was written under, if it is not the current one. A revision is
+    /// removed when every entity that must be was rewritten: the others imply the same under the next.
     fn former(&self, row: &OwnRow) -> Result<Option<&Layout>, Error> {
         if row.revision > self.current.revision() {
             let what = format!(
-                "The entity `{}` was written under revision {} of the model, which is not known.",
+                "The entity `{}` was written under revision {} of the model, which is not stored.",
                 row.image.key.id, row.revision
             );
             return Err(Error::damaged(what));
@@ -130,7 +172,7 @@ impl Layouts {
         Ok(former.map(|(_, former)| &former.layout))
     }
 
-    /// The error that says that a unique value is taken.
+    /// The error for a unique value that another entity has.
     pub(crate) fn taken(
         &self,
         entity: EntityId,
@@ -147,7 +189,7 @@ impl Layouts {
         }
     }
 
-    /// The error that says that something refers to what is not there.
+    /// The error for a reference to an entity that does not exist.
     pub(crate) fn target_gone(
         &self,
         owner: &EntityKey,

@@ -1,5 +1,5 @@
-//! Opening: the model of the caller and the models that the data was written under become one
-//! schema, or the reason why they cannot.
+//! Opening: combines the caller's model with the models that the data was written under into one
+//! schema, or returns why that is impossible.
 
 use std::collections::BTreeMap;
 
@@ -15,9 +15,8 @@ use super::{Former, Layouts, Pending, Schema, Stored};
 use crate::Options;
 use crate::db::MatchingUse;
 use crate::error::Error;
-
-/// How often opening is tried when another process changes the model.
-const ATTEMPTS_MAX: usize = 8;
+use crate::stamp::Stamps;
+use crate::write::Attempts;
 
 /// A schema, and the secret of its cursors.
 pub(crate) struct Opened {
@@ -25,7 +24,7 @@ pub(crate) struct Opened {
     pub(crate) cursor_key: CursorKey,
 }
 
-/// Where it is opened.
+/// The parameters of opening.
 struct Opening<'a> {
     text: &'a str,
     store: &'a dyn Store,
@@ -42,7 +41,11 @@ pub(crate) async fn open_schema(
 ) -> Result<Opened, Error> {
     let model = keyloom_model::check(text).map_err(Error::Model)?;
     let opening = Opening { text, store, table, options };
-    for _ in 0..ATTEMPTS_MAX {
+    // Another process may open the same table with another model.
+    let stamps = Stamps::new(options.clock.clone(), options.entropy.clone());
+    let mut attempts = Attempts::new(&stamps);
+    loop {
+        attempts.next().await?;
         let stored = opening.stored(&model).await?;
         let opened = match stored {
             None => opening.begin(model.clone()).await?,
@@ -52,7 +55,6 @@ pub(crate) async fn open_schema(
             return Ok(opened);
         }
     }
-    Err(Error::Contended)
 }
 
 impl Opening<'_> {
@@ -68,7 +70,7 @@ impl Opening<'_> {
         }
     }
 
-    /// The first model of a table.
+    /// Stores the first model of a table.
     async fn begin(&self, model: Model) -> Result<Option<Opened>, Error> {
         let mut secret = [0; 32];
         let filled = self.options.entropy.fill(&mut secret);
@@ -82,11 +84,11 @@ impl Opening<'_> {
         Ok(written.then(|| opened(layouts, &revision, &head)))
     }
 
-    /// A model on data that is there.
+    /// Opens a model on existing data.
     async fn go_on(&self, model: Model, stored: Stored) -> Result<Option<Opened>, Error> {
         let (former, mut formers) = formers(&stored)?;
         let (head, revision) = (&stored.head, today(&stored)?);
-        // What nobody is looked for by is not kept in any way.
+        // A model without filters stores no posting lists in either way.
         let is_numbered = model.entities().any(|(_, entity)| entity.has_ordinals());
         let is_kept_so = !is_numbered
             || revision.matching == Some(self.matching()) && former.layout.facets().has_all_slots();
@@ -96,8 +98,8 @@ impl Opening<'_> {
             return Ok(Some(opened(layouts, revision, head)));
         }
         let evolution = evolve(former.layout.model(), &model).map_err(Error::Evolution)?;
-        // While rows are still to be written anew, every model is a revision of its own: what a
-        // field came with is in it.
+        // While a backfill is pending, every model is a revision of its own, because it determines
+        // the defaults of the fields that it adds.
         let is_same = evolution.rewritten().is_empty() && revision.pending.is_empty() && is_kept_so;
         let number = head.revision + u32::from(!is_same);
         let layout = Layout::new(model, number, &former.layout.slots()).keeping(self.matching());
@@ -142,7 +144,7 @@ impl Opening<'_> {
     }
 }
 
-/// The schema of a model that is opened already, as it is now; none if another model is in force.
+/// Reloads the schema of an opened model; returns none if another model is in force.
 pub(crate) fn reopen_schema(text: &str, stored: &Stored) -> Result<Option<Schema>, Error> {
     let revision = today(stored)?;
     if revision.text != text {
@@ -159,10 +161,10 @@ fn opened(layouts: Layouts, revision: &Revision, head: &Head) -> Opened {
 }
 
 fn today(stored: &Stored) -> Result<&Revision, Error> {
-    stored.current().ok_or_else(|| Error::damaged("Today's model is not kept."))
+    stored.current().ok_or_else(|| Error::damaged("The current model is missing from the table."))
 }
 
-/// The layout of today as it is kept, and those of before.
+/// Returns the stored current layout, and the earlier ones.
 fn formers(stored: &Stored) -> Result<(Former, BTreeMap<u32, Former>), Error> {
     let mut formers = BTreeMap::new();
     for (number, revision) in &stored.revisions {
@@ -170,26 +172,20 @@ fn formers(stored: &Stored) -> Result<(Former, BTreeMap<u32, Former>), Error> {
         formers.insert(*number, Former { layout, since_ms: revision.since_ms });
     }
     let former = formers.remove(&stored.head.revision);
-    let former = former.ok_or_else(|| Error::damaged("Today's model is not kept."))?;
+    let former =
+        former.ok_or_else(|| Error::damaged("The current model is missing from the table."))?;
     Ok((former, formers))
-}
-
-impl Layouts {
-    fn new(current: Layout, revision: &Revision, before: BTreeMap<u32, Former>) -> Layouts {
-        Layouts { current, since_ms: revision.since_ms, before }
-    }
 }
 
 fn layout_of(number: u32, revision: &Revision) -> Result<Layout, Error> {
     let model = keyloom_model::check(&revision.text).map_err(|_| {
-        Error::damaged(format!("Revision {number} of the model, as it is kept, is no model."))
+        Error::damaged(format!("Revision {number} of the model is stored as an invalid model."))
     })?;
     let layout = Layout::reopen(model, number, &revision.slots);
     Ok(layout.keeping(revision.matching.unwrap_or(Matching::Sets)))
 }
 
-/// What is left to do after a change of the model: what comes with it, and what was left before
-/// as far as it is still there.
+/// What is left to do after a change of the model: what is new in it, and what was left before.
 fn pending(layout: &Layout, evolution: &Evolution, before: &Pending) -> Pending {
     let model = layout.model();
     let name = |id| model.entity(id).name.clone();

@@ -1,4 +1,4 @@
-//! Before a model is changed: whether the data that is there can be kept under it. Only reads.
+//! Checks whether existing data fits a new model, before the model is changed. Only reads.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -9,9 +9,9 @@ use keyloom_store::{Scan, Store, TableName};
 use super::{Layouts, Pending};
 use crate::error::Error;
 
-/// Fails if an entity has values that do not fit into keys of the new layout, if two have the same
-/// value of a new unique, or if one of a kind whose fields are tightened is not right any more.
-/// Keeps the values of new uniques in memory meanwhile.
+/// Fails if the values of an entity do not fit into the keys of the new layout, if two entities have
+/// the same value of a new unique, or if an entity breaks a rule that is stricter now. Holds the
+/// values of new uniques in memory.
 pub(crate) async fn precheck(
     (store, table): (&dyn Store, &TableName),
     layouts: &Layouts,
@@ -26,10 +26,10 @@ pub(crate) async fn precheck(
         for row in &page.items {
             let Ok(own) = layout.read_own(row) else { continue };
             let key = own.image.key.clone();
-            // A deletion has taken it, and is still to remove it.
+            // A deletion that was applied has not removed it yet.
             let is_taken = own.deletion.is_some() && reader.seen(own.clone()).await?.is_none();
-            // What is not there for readers gives way.
-            let gives_way = is_taken || reader.has_expired(&own.image);
+            // Entities that readers do not see give way.
+            let gives_way = is_taken || reader.has_expired(&own);
             let image = layouts.upgraded(own);
             if tightened.contains(&key.entity) && !is_taken {
                 check_fields(layout, &image)?;
@@ -55,7 +55,7 @@ pub(crate) async fn precheck(
     }
 }
 
-/// Fails if an entity breaks a rule of the new model, and says which one it is.
+/// Fails if an entity breaks a rule of the new model, and names the entity.
 fn check_fields(layout: &Layout, image: &Image) -> Result<(), Error> {
     let entity = layout.model().entity(image.key.entity);
     let Err(errors) = entity.check_fields(&image.fields) else { return Ok(()) };

@@ -1,8 +1,8 @@
-//! How models are kept: rows of Keyloom's own.
+//! How models are stored: as system rows.
 //!
 //! ```text
-//! ("m", "model") / "head"            which revision is today's, in which edit; the secret of cursors
-//! ("m", "model") / revision          slots, when it came to be, what is left to do
+//! ("m", "model") / "head"            the current revision and edit; the secret of cursors
+//! ("m", "model") / revision          slots, time of creation, what is left to do
 //! ("m", "model") / revision, number  a piece of the model file
 //! ```
 
@@ -35,23 +35,23 @@ const DONE: &str = "done";
 const TEXT: &str = "text";
 const MATCHING: &str = "matching";
 
-/// A row holds 400 KB; a model file has up to a megabyte.
+/// A row has at most 400 KB, a model file up to a megabyte.
 const PIECE_BYTES: usize = 300 * 1024;
 
-/// All models that are kept.
+/// All stored models.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     pub(crate) head: Head,
-    /// Every revision under which there may be rows.
+    /// Every revision that rows may have.
     pub(crate) revisions: BTreeMap<u32, Revision>,
 }
 
-/// What is in force.
+/// The model in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// Today's revision.
+    /// The current revision.
     pub(crate) revision: u32,
-    /// Another number after every change of a model, also of one that needs no new revision.
+    /// Changes with every change of the model, even if that needs no new revision.
     pub(crate) edit: u32,
     /// The secret of cursors.
     pub(crate) secret: [u8; 32],
@@ -62,25 +62,25 @@ pub(crate) struct Head {
 pub(crate) struct Revision {
     pub(crate) text: String,
     pub(crate) slots: Item,
-    /// How tags and facets are kept; none if they were not yet.
+    /// How tags and facets are stored; none in tables from before that was recorded.
     pub(crate) matching: Option<Matching>,
     pub(crate) since_ms: i64,
     pub(crate) pending: Pending,
-    /// How far the rows have been written anew.
+    /// The progress of the backfill.
     pub(crate) progress: Position,
 }
 
-/// How far a walk through the table has come.
+/// The position of a walk over the table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Position {
-    /// The key of the last row that was looked at.
+    /// The key of the last row that was read.
     pub(crate) key: Option<Item>,
-    /// How many rows were looked at.
+    /// The number of rows that were read.
     pub(crate) done: u64,
 }
 
 impl Stored {
-    /// Reads all models that are kept; none if there are none yet.
+    /// Reads all stored models; returns none if there are none yet.
     pub(crate) async fn load(
         store: &dyn Store,
         table: &TableName,
@@ -100,7 +100,7 @@ impl Stored {
             return Ok(None);
         }
         let stored = Stored::read(&rows)
-            .ok_or_else(|| Error::damaged("The rows that keep the model cannot be read."))?;
+            .ok_or_else(|| Error::damaged("The rows of the model cannot be read."))?;
         Ok(Some(stored))
     }
 
@@ -118,7 +118,7 @@ impl Stored {
                 [revision] => {
                     revisions.insert(number(revision)?, Revision::read(row)?);
                 }
-                // Pieces come in their order, because numbers sort as numbers.
+                // Pieces are in order, because numbers sort as numbers.
                 [revision, _] => pieces.push((number(revision)?, row.get(TEXT)?.as_s()?)),
                 _ => return None,
             }
@@ -135,7 +135,7 @@ impl Stored {
     }
 }
 
-/// Writes a revision and makes it today's; false if the models that are kept have changed since the
+/// Writes a revision and makes it current; returns false if the stored models have changed since the
 /// head was read.
 pub(crate) async fn write_revision(
     store: &dyn Store,
@@ -154,7 +154,7 @@ pub(crate) async fn write_revision(
         item.insert(TEXT, *text);
         actions.push(put(item));
     }
-    // A text that became shorter leaves no pieces behind.
+    // Remove the surplus pieces of a longer text.
     for piece in pieces.len()..PIECES_MAX {
         let key = piece_key(piece as u64).to_item();
         actions.push(TransactAction::Delete(Delete::new(table, key)));
@@ -162,8 +162,8 @@ pub(crate) async fn write_revision(
     happens(store, actions).await
 }
 
-/// Writes how far a backfill has come; false if the models that are kept have changed since the
-/// head was read. What is not pending any more is a change of its own.
+/// Writes the progress of a backfill; returns false if the stored models have changed since the head
+/// was read. The end of a backfill is an edit of its own.
 pub(crate) async fn write_progress(
     store: &dyn Store,
     table: &TableName,
@@ -191,8 +191,8 @@ async fn happens(store: &dyn Store, actions: Vec<TransactAction>) -> Result<bool
     }
 }
 
-/// Removes a revision under which there are no rows any more: all of it at once, because what is
-/// left of one would be no model.
+/// Removes a revision that no row has any more, all of it at once: a part of it would be an invalid
+/// model.
 pub(crate) async fn remove_revision(
     store: &dyn Store,
     table: &TableName,
@@ -209,7 +209,7 @@ pub(crate) async fn remove_revision(
     Ok(())
 }
 
-/// As many pieces as the largest model file has.
+/// The number of pieces of the largest model file.
 const PIECES_MAX: usize = (1024 * 1024usize).div_ceil(PIECE_BYTES - 3);
 
 fn head_key() -> RowKey {
@@ -217,7 +217,7 @@ fn head_key() -> RowKey {
 }
 
 impl Head {
-    /// Writes it, if what is there is still what was read.
+    /// Writes it, if it is unchanged since it was read.
     fn put(&self, table: &TableName, before: Option<&Head>) -> Put {
         let mut item = head_key().to_item();
         item.insert(REVISION, u64::from(self.revision));
@@ -258,7 +258,7 @@ impl Revision {
         item
     }
 
-    /// All but the text.
+    /// Everything except the text.
     fn read(row: &Item) -> Option<Revision> {
         let Value::M(slots) = row.get(SLOTS)? else { return None };
         let key = match row.get(POSITION) {
@@ -284,7 +284,7 @@ impl Revision {
                 entities: elements(row.get(ENTITIES)?, text)?,
                 lists: elements(row.get(LISTS)?, pair)?,
                 uniques: elements(row.get(UNIQUES)?, pair)?,
-                // Who wrote neither had neither.
+                // Versions that wrote neither had neither.
                 counts: row.get(COUNTS).map_or(Some(BTreeSet::new()), |all| elements(all, pair))?,
                 boards: row.get(BOARDS).map_or(Some(BTreeSet::new()), |all| elements(all, pair))?,
             },
@@ -319,7 +319,7 @@ fn number(value: &Value) -> Option<u32> {
     value.as_n().and_then(Number::to_i64).and_then(|number| u32::try_from(number).ok())
 }
 
-/// The text in pieces that a row can hold, cut between characters.
+/// Splits the text between characters into pieces that fit into a row.
 fn pieces(text: &str) -> Vec<&str> {
     let mut pieces = vec![];
     let mut rest = text;

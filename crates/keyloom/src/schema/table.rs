@@ -1,4 +1,4 @@
-//! The table that everything is kept in.
+//! The table that contains everything.
 
 use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
 use keyloom_model::{Direction, Layout, Slot};
@@ -27,7 +27,7 @@ pub(crate) async fn ensure_table(
             spec.ttl = Some(EXPIRY.into());
             spec.feed = Feed::Images;
             return match store.create_table(spec).await {
-                // Another process was as fast.
+                // Another process has done it.
                 Ok(_) | Err(StoreError::TableExists { .. }) => Ok(()),
                 Err(error) => Err(error.into()),
             };

@@ -1,4 +1,4 @@
-//! From entities to trees, step by step: what all entities of a step refer to is fetched together,
+//! Grows trees from entities, step by step: the targets of all entities of a step are fetched together,
 //! and nothing is read twice.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,24 +17,24 @@ use crate::error::Error;
 use crate::read::{record, records};
 use crate::schema::Schema;
 
-/// As many entities as one call answers with.
+/// The maximum number of entities that one call returns.
 const ENTITIES_MAX: usize = 5000;
 
-/// What the steps of one call have in common.
+/// The state that the steps of one call share.
 pub(super) struct Grower<'a> {
     db: &'a Db,
     schema: &'a Arc<Schema>,
     reader: Reader<'a>,
     limit: u32,
-    /// How many entities may still come.
+    /// How many more entities are allowed.
     left: usize,
-    /// Everything that was read, or is not seen.
+    /// Everything that was read; none if it is invisible.
     met: BTreeMap<Key, Option<Record>>,
     /// First children of one kind, by their parent.
     pages: BTreeMap<(Key, EntityId), Page>,
 }
 
-/// An entity of this tenant, or of all.
+/// An entity of this tenant, or a shared one.
 type Key = (EntityId, String);
 
 /// First children of one kind.
@@ -51,9 +51,9 @@ impl<'a> Grower<'a> {
         Grower { db, schema, reader, limit, left: ENTITIES_MAX, met, pages }
     }
 
-    /// The entity that everything comes with. The first kind of children come in the same read.
+    /// Reads the root, and the first kind of its children in the same read.
     pub(super) async fn root(&mut self, id: &str, with: &With) -> Result<Option<Record>, Error> {
-        let key = self.db.key(self.schema, with.entity, id)?;
+        let key = self.db.scope(self.schema).key(with.entity, id)?;
         let Some(kind) = with.first_children() else {
             let row = self.reader.get(&key).await?;
             return Ok(row.map(|row| record(self.schema, row)));
@@ -68,7 +68,7 @@ impl<'a> Grower<'a> {
         Ok(Some(record(self.schema, family.parent)))
     }
 
-    /// Each of the entities with what comes with it.
+    /// Returns the trees of entities.
     pub(super) async fn grow(
         &mut self,
         records: Vec<Record>,
@@ -105,7 +105,7 @@ impl<'a> Grower<'a> {
         let grown = Box::pin(self.grow(found, with)).await?.into_iter();
         let grown: BTreeMap<String, Tree> =
             grown.map(|tree| (tree.record.id().to_owned(), tree)).collect();
-        // What several refer to stands with each of them.
+        // A shared target is repeated in each tree.
         let more = |id: &String| uses.get(id).map_or(0, |uses| uses - 1);
         self.spend(grown.iter().map(|(id, tree)| more(id) * tree.size()).sum())?;
         for tree in trees {
@@ -138,7 +138,7 @@ impl<'a> Grower<'a> {
         Ok(())
     }
 
-    /// The entities of these ids that are seen.
+    /// Reads the visible entities among these ids.
     async fn fetch(
         &mut self,
         entity: EntityId,
@@ -147,7 +147,7 @@ impl<'a> Grower<'a> {
         self.check(ids.len())?;
         let keys: Vec<Key> = ids.into_iter().map(|id| (entity, id)).collect();
         let unmet: Vec<&Key> = keys.iter().filter(|key| !self.met.contains_key(key)).collect();
-        let asked = unmet.iter().map(|(_, id)| self.db.key(self.schema, entity, id.as_str()));
+        let asked = unmet.iter().map(|(_, id)| self.db.scope(self.schema).key(entity, id.as_str()));
         let asked = asked.collect::<Result<Vec<_>, Error>>()?;
         let rows = self.reader.get_many(&asked).await?;
         for (key, row) in unmet.into_iter().zip(rows) {
@@ -164,7 +164,7 @@ impl<'a> Grower<'a> {
         }
         let (entity, id) = &place.0;
         let request = FamilyRequest {
-            parent: self.db.key(self.schema, *entity, id.as_str())?,
+            parent: self.db.scope(self.schema).key(*entity, id.as_str())?,
             children: Children::Of(kind),
             limit: self.limit,
         };
@@ -175,7 +175,7 @@ impl<'a> Grower<'a> {
         Ok(page)
     }
 
-    /// That so many more may come.
+    /// Fails if so many more entities exceed the limit.
     fn check(&self, entities: usize) -> Result<(), Error> {
         match entities <= self.left {
             true => Ok(()),

@@ -1,4 +1,4 @@
-//! What is to come with an entity: text → steps that the model knows.
+//! Parses `with`: text → steps of the model.
 //!
 //! ```text
 //! with = path { "," path }
@@ -13,31 +13,31 @@ use keyloom_model::{EntityId, FieldType, Model};
 use crate::db::unknown;
 use crate::error::Error;
 
-/// As many paths as can be asked for at once.
+/// The maximum number of paths.
 const PATHS_MAX: usize = 20;
-/// As many steps as a path can have.
+/// The maximum number of steps of a path.
 const STEPS_MAX: usize = 8;
 
-/// What is to come with every entity of a kind.
+/// The related entities to read for every entity of a kind.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct With {
     pub(crate) entity: EntityId,
     pub(crate) steps: BTreeMap<String, Step>,
 }
 
-/// One kind of thing that comes with an entity, and what is to come with that.
+/// One step, and the steps after it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     pub(crate) relation: Relation,
     pub(crate) with: With,
 }
 
-/// How an entity finds what comes with it.
+/// How a step leads to related entities.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Relation {
-    /// It refers to it, with the field of the step's name.
+    /// By the reference in the field with the step's name.
     Reference,
-    /// It is the parent.
+    /// From the parent to its children.
     Children,
 }
 
@@ -46,7 +46,7 @@ impl With {
         With { entity, steps: BTreeMap::new() }
     }
 
-    /// Reads what is to come with entities of a kind; an empty text asks for nothing.
+    /// Parses the paths for entities of a kind; an empty text has none.
     pub(crate) fn parse(model: &Model, entity: EntityId, text: &str) -> Result<With, Error> {
         let mut with = With::nothing(entity);
         if text.is_empty() {
@@ -68,7 +68,7 @@ impl With {
         Ok(with)
     }
 
-    /// The first kind of children that is asked for.
+    /// Returns the first requested kind of children.
     pub(crate) fn first_children(&self) -> Option<EntityId> {
         let mut steps = self.steps.values();
         let step = steps.find(|step| step.relation == Relation::Children)?;
@@ -104,6 +104,6 @@ fn check_count(whose: &str, what: &str, (count, count_max): (usize, usize)) -> R
     }
     Err(Error::Unknown {
         what: format!("{whose} has {count} {what}"),
-        help: Some(format!("ask for at most {count_max}")),
+        help: Some(format!("request at most {count_max}")),
     })
 }

@@ -1,5 +1,5 @@
-//! Counters that entities add up to: all of them are counted anew, at one moment. Whoever writes adds
-//! to a number what it adds to the entities, so what differs at one moment differs at any other.
+//! Counters: recounts all of them in one snapshot. Every write changes counters together with entities,
+//! so a difference at one moment is a difference at any other.
 
 use std::collections::BTreeMap;
 
@@ -14,22 +14,22 @@ use crate::background::Progress;
 use crate::error::Error;
 use crate::write::{RankedChange, add_all};
 
-/// How many numbers are counted in one step, about: what does not fit is for the next one.
+/// The approximate number of counters in one step.
 const NUMBERS_MAX: usize = 500_000;
 
-/// Counters with a hash from one to another, counted anew.
+/// The counters of a range of hashes, recounted.
 struct Recount {
     from: u64,
-    /// The last one.
+    /// The last hash.
     to: u64,
     numbers: BTreeMap<Counter, Counted>,
 }
 
 #[derive(Default)]
 struct Counted {
-    /// What entities add up to.
+    /// The sum of what entities add.
     expected: i64,
-    /// The row as it is.
+    /// The stored row.
     found: Option<Item>,
 }
 
@@ -54,7 +54,7 @@ impl Recount {
 }
 
 impl Verifier<'_> {
-    /// Where numbers begin to be verified, if there are any.
+    /// Where the verification of counters starts, if there are any.
     pub(super) fn first_counter(&self) -> Option<At> {
         let layouts = &self.schema.layouts;
         let formers = layouts.before.values().map(|former| &former.layout);
@@ -65,7 +65,7 @@ impl Verifier<'_> {
         has_any.then_some(At::Counters(0))
     }
 
-    /// A part of the numbers. A store that holds no moment cannot count while others write: there
+    /// Verifies a part of the counters. Without snapshots, they cannot be recounted while others write, so
     /// they are not verified.
     pub(super) async fn counters_page(&self, from: u64, rows: u64) -> Result<VerifyPage, Error> {
         let (mut findings, mut next) = (vec![], None);
@@ -74,7 +74,7 @@ impl Verifier<'_> {
             moment => {
                 let recount = self.recount(&*moment?, from).await?;
                 next = recount.to.checked_add(1).map(At::Counters);
-                // Steps before scores: who mends a score adds to its steps.
+                // Prefix counts before scores: the repair of a score adds to its prefix counts.
                 for (counter, counted) in &recount.numbers {
                     self.number_of(counter, counted, &mut findings).await?;
                 }
@@ -103,7 +103,7 @@ impl Verifier<'_> {
         let layouts = &self.schema.layouts;
         match self.name_of(&row) {
             Some(RowName::Own(_)) => {
-                // What cannot be read adds to nothing; it is found on its own.
+                // An invalid row adds nothing; it is a finding of its own.
                 let own = layouts.current.read_own(&row).ok();
                 let counters = own.and_then(|own| layouts.counters_before(&own).ok());
                 counters.into_iter().flatten().for_each(|counter| recount.add(counter));
@@ -141,7 +141,7 @@ impl Verifier<'_> {
             return self.forget_zero(row).await;
         }
         let remedy = match self.repair {
-            Repair::No => Remedy::NotAsked,
+            Repair::No => Remedy::NotRequested,
             Repair::Yes => self.recounted(counter, (found.as_ref(), *expected)).await?,
         };
         let row = show_key(&counter.key().to_item());
@@ -164,14 +164,13 @@ impl Verifier<'_> {
         self.mend(actions).await
     }
 
-    /// Whether a row is a number that was added to and taken from, and is nothing now. It may be
-    /// left, also of a count that is not there any more.
+    /// Whether a row is a counter that is 0, which may remain, even of a count that no longer exists.
     pub(super) fn is_zero(row: &Item) -> bool {
         let partition = row.get(PARTITION).and_then(Value::as_b).unwrap_or_default();
         is_counter(partition) && Counter::value_of(row) == Some(0)
     }
 
-    /// Removes a number that is nothing, if it may write.
+    /// Removes a counter that is 0, if repair is requested.
     pub(super) async fn forget_zero(&self, row: &Item) -> Result<(), Error> {
         if self.repair == Repair::Yes {
             let zero =
@@ -182,7 +181,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// What a row is under the model of today or one that rows are still written under.
+    /// Returns what a row is under the current model, or an earlier one that rows still have.
     pub(super) fn name_of(&self, row: &Item) -> Option<RowName> {
         let key = |name| row.get(name).and_then(Value::as_b).unwrap_or_default();
         let (partition, sort) = (key(PARTITION), key(SORT));
@@ -193,7 +192,7 @@ impl Verifier<'_> {
     }
 }
 
-/// FNV-1a: a place for every number, the same for ever.
+/// FNV-1a: a stable position for every counter.
 fn hash(key: &RowKey) -> u64 {
     let bytes = key.partition.as_bytes().iter().chain(key.sort.as_bytes());
     let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {

@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::write::as_read;
 
 impl Verifier<'_> {
-    /// A guard or a link. That it says what it should is looked at from its entity's own row.
+    /// Verifies a guard or a link. Its contents are verified with the own row of its entity.
     pub(super) async fn derived(
         &self,
         row: &Item,
@@ -19,7 +19,7 @@ impl Verifier<'_> {
         let owner = row.get(OWNER).and_then(Value::as_b);
         let Some(owner) = owner.and_then(|owner| self.schema.layouts.current.entity_key(owner))
         else {
-            // The entity that implies it may have been looked at, and the row mended, since.
+            // The row may have been repaired since, with the entity that implies it.
             let now = self.at_once(vec![key_of(row)]).await?;
             if now.first().is_some_and(|now| now.as_ref() == Some(row)) {
                 let problem = Problem::Stray { row: show_key(row) };
@@ -34,7 +34,7 @@ impl Verifier<'_> {
         self.left_over(&owner, row, findings).await
     }
 
-    /// Whether an entity implies a row; also if that cannot be known, because its own row is damaged. That is found where its own row is looked at.
+    /// Whether an entity implies a row, or its own row is damaged, which is a finding of its own.
     pub(super) async fn may_imply(&self, owner: &EntityKey, row: &Item) -> Result<bool, Error> {
         match self.write_context().reader().get_any(owner).await {
             Ok(own) => Ok(self.implies(own.as_ref(), row)),
@@ -49,7 +49,7 @@ impl Verifier<'_> {
         rows.iter().any(|implied| key_of(&implied.item) == key_of(row))
     }
 
-    /// The entity does not seem to imply the row: both are read at one moment and judged.
+    /// The entity does not seem to imply the row: reads both in one transaction, and decides.
     async fn left_over(
         &self,
         owner: &EntityKey,
@@ -62,7 +62,7 @@ impl Verifier<'_> {
         let (own, now) = (at_once.next().flatten(), at_once.next().flatten());
         let own = own.map(|own| self.schema.layouts.current.read_own(&own));
         let own = match own {
-            // What the entity implies cannot be known; it is found on its own.
+            // The own row is invalid, which is a finding of its own.
             Some(Err(_)) => return Ok(()),
             Some(Ok(own)) => Some(own),
             None => None,
@@ -72,7 +72,7 @@ impl Verifier<'_> {
             return Ok(());
         }
         let remedy = match self.repair {
-            Repair::No => Remedy::NotAsked,
+            Repair::No => Remedy::NotRequested,
             Repair::Yes => self.remove_of(&own_key, own.as_ref(), row).await?,
         };
         let problem = Problem::LeftOver { row: show_key(row) };
@@ -80,7 +80,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Removes a row that its entity does not imply, if the entity is still the same.
+    /// Removes a row that its entity does not imply, if the entity is unchanged.
     async fn remove_of(
         &self,
         own_key: &RowKey,
@@ -94,10 +94,10 @@ impl Verifier<'_> {
         self.mend(vec![TransactAction::Check(check), self.delete(row)]).await
     }
 
-    /// Removes a row that belongs to nothing.
+    /// Removes an unknown row.
     pub(super) async fn remove(&self, row: &Item) -> Result<Remedy, Error> {
         match self.repair {
-            Repair::No => Ok(Remedy::NotAsked),
+            Repair::No => Ok(Remedy::NotRequested),
             Repair::Yes => self.mend(vec![self.delete(row)]).await,
         }
     }

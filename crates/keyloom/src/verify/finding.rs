@@ -1,20 +1,20 @@
-//! What a verification finds, in words.
+//! What a verification finds, as data and as messages.
 
 use std::fmt;
 
 use crate::error::sentence;
 
-/// A row that is not what it should be.
+/// An invalid row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The kind of the entity that it is about; empty if it is about none.
+    /// The kind of the entity that it belongs to; empty if it belongs to none.
     pub entity: String,
     /// The id of the entity.
     pub id: String,
     /// What is wrong.
     pub problem: Problem,
-    /// What was done about it.
+    /// Whether it was repaired.
     pub remedy: Remedy,
 }
 
@@ -29,17 +29,17 @@ pub enum Problem {
     },
     /// The values of the entity's fields break rules of the model.
     WrongFields {
-        /// Every rule that they break.
+        /// All violations.
         reasons: Vec<String>,
     },
-    /// The entity's places in lists are not those that its fields say.
+    /// The entity's index keys do not match its fields.
     WrongPlaces {
-        /// The lists, or `expires`; none if the row only has attributes that nothing implies.
+        /// The lists, or `expires`; none if the row only has unexpected attributes.
         lists: Vec<String>,
     },
-    /// A deletion that is not there any more has left its mark.
-    LeftMark,
-    /// The guard of a unique value is missing, or says something else.
+    /// The row has the tombstone of a deletion that has ended.
+    StaleTombstone,
+    /// The guard of a unique value is missing or wrong.
     GuardMissing {
         /// The unique.
         unique: String,
@@ -48,47 +48,47 @@ pub enum Problem {
     NotUnique {
         /// The unique.
         unique: String,
-        /// The id of the other one.
+        /// The id of the other entity.
         other: String,
     },
-    /// The row that stands with what the entity refers to is missing, or says something else.
+    /// The link between the entity and a target of its references is missing or wrong.
     LinkMissing {
-        /// The field that refers.
+        /// The referring field.
         field: String,
     },
-    /// The entity should have a number, and has none.
+    /// The entity has no ordinal, and needs one.
     NumberMissing,
-    /// Another entity has the same number.
+    /// Another entity has the same ordinal.
     NumberTaken {
-        /// The id of the other one.
+        /// The id of the other entity.
         other: String,
     },
-    /// The entity is not in a list that it is looked for in, by a tag, a facet, or at all.
+    /// The entity is missing from a posting list.
     GroupMissing {
-        /// The name of the list.
+        /// The name of the posting list.
         group: String,
     },
-    /// A list that entities are looked for in has a number that does not belong there.
+    /// A posting list contains an ordinal that does not belong there.
     GroupWrong {
-        /// The name of the list.
+        /// The name of the posting list.
         group: String,
-        /// The number.
+        /// The ordinal.
         number: u64,
     },
-    /// A number of a count or a board is not what the entities add up to.
+    /// A counter of a count or a board is not the sum of what entities add to it.
     WrongNumber {
         /// The key of its row.
         row: String,
-        /// What they add up to.
+        /// The sum.
         expected: i64,
-        /// What the row says, if it says a number.
+        /// The value of the counter, if it has one.
         found: Option<i64>,
     },
-    /// The entity refers to one that is not there.
+    /// The entity refers to an entity that does not exist.
     Dangling {
-        /// The field that refers.
+        /// The referring field.
         field: String,
-        /// The id of what is not there.
+        /// The id of the missing entity.
         target: String,
     },
     /// A guard or link that its entity does not imply.
@@ -103,16 +103,16 @@ pub enum Problem {
     },
 }
 
-/// What was done about a finding.
+/// Whether a finding was repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// Nothing: it was only looked for.
-    NotAsked,
-    /// It was mended.
-    Mended,
-    /// It cannot be mended without a person: data is missing or contradicts itself.
-    NeedsPerson,
-    /// It was changed by others meanwhile: look again.
+    /// No: repair was not requested.
+    NotRequested,
+    /// Yes.
+    Repaired,
+    /// No: data is missing or contradictory, so a person must decide.
+    Unrepairable,
+    /// No: the row has changed meanwhile. Verify again.
     Changed,
 }
 
@@ -123,10 +123,10 @@ impl fmt::Display for Finding {
         }
         self.problem.fmt(f)?;
         match self.remedy {
-            Remedy::NotAsked => Ok(()),
-            Remedy::Mended => write!(f, " Mended."),
-            Remedy::NeedsPerson => write!(f, " This needs a person: {}", self.problem.advice()),
-            Remedy::Changed => write!(f, " It was changed meanwhile: verify again."),
+            Remedy::NotRequested => Ok(()),
+            Remedy::Repaired => write!(f, " Repaired."),
+            Remedy::Unrepairable => write!(f, " Not repaired: {}", self.problem.advice()),
+            Remedy::Changed => write!(f, " Not repaired: it has changed meanwhile. Verify again."),
         }
     }
 }
@@ -134,56 +134,57 @@ impl fmt::Display for Finding {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Problem::Unreadable { reason } => write!(f, "its row cannot be read: {reason}."),
+            Problem::Unreadable { reason } => write!(f, "invalid row: {reason}."),
             Problem::WrongFields { reasons } => {
-                write!(f, "its fields break rules of the model:")?;
+                write!(f, "invalid fields:")?;
                 reasons.iter().try_for_each(|reason| write!(f, " {}", sentence(reason)))
             }
             Problem::WrongPlaces { lists } if lists.is_empty() => {
-                write!(f, "its row has attributes that nothing implies.")
+                write!(f, "its row has unexpected attributes.")
             }
             Problem::WrongPlaces { lists } => {
-                write!(f, "it has the wrong place, or none, in `{}`.", lists.join("`, `"))
+                write!(f, "its index keys are wrong or missing in `{}`.", lists.join("`, `"))
             }
-            Problem::LeftMark => {
-                write!(f, "a deletion that is not there any more has left its mark.")
+            Problem::StaleTombstone => {
+                write!(f, "it has the tombstone of a deletion that has ended.")
             }
             Problem::GuardMissing { unique } => write!(
                 f,
-                "the guard of its unique `{unique}` is missing or wrong, so another could take the \
-                 same value."
+                "the guard of its unique `{unique}` is missing or wrong, so another entity could take \
+                 the same value."
             ),
             Problem::NotUnique { unique, other } => {
                 write!(f, "`{other}` has the same value of the unique `{unique}`.")
             }
-            Problem::LinkMissing { field } => write!(
-                f,
-                "the row that links it to what its `{field}` refers to is missing or wrong."
-            ),
-            Problem::NumberMissing => write!(f, "it has no number, so no tag or facet finds it."),
-            Problem::NumberTaken { other } => write!(f, "`{other}` has the same number."),
-            Problem::GroupMissing { group } => write!(f, "it is missing in the list {group}."),
+            Problem::LinkMissing { field } => {
+                write!(f, "the link to the target of its `{field}` is missing or wrong.")
+            }
+            Problem::NumberMissing => write!(f, "it has no ordinal, so filters do not find it."),
+            Problem::NumberTaken { other } => write!(f, "`{other}` has the same ordinal."),
+            Problem::GroupMissing { group } => {
+                write!(f, "it is missing from the posting list {group}.")
+            }
             Problem::GroupWrong { group, number } => {
-                write!(f, "The list {group} has the number {number}, which does not belong there.")
+                write!(f, "The posting list {group} has an unexpected ordinal {number}.")
             }
             Problem::WrongNumber { row, expected, found } => match found {
                 Some(found) if found == expected => {
-                    write!(f, "The row {row} has a wrong place, or what nothing implies.")
+                    write!(f, "The counter {row} has a wrong index key or unexpected attributes.")
                 }
                 Some(found) => {
-                    write!(f, "The row {row} says {found}, and the entities add up to {expected}.")
+                    write!(f, "The counter {row} is {found}, and should be {expected}.")
                 }
                 None => {
-                    write!(f, "The row {row} says nothing, and the entities add up to {expected}.")
+                    write!(f, "The counter {row} has no value, and should be {expected}.")
                 }
             },
             Problem::Dangling { field, target } => {
-                write!(f, "`{field}` refers to `{target}`, which is not there.")
+                write!(f, "`{field}` refers to `{target}`, which does not exist.")
             }
             Problem::LeftOver { row } => {
-                write!(f, "the row {row} is of it, but it does not imply such a row.")
+                write!(f, "unexpected row {row}.")
             }
-            Problem::Stray { row } => write!(f, "The row {row} is nothing that the model knows."),
+            Problem::Stray { row } => write!(f, "Unknown row {row}."),
         }
     }
 }
@@ -192,11 +193,11 @@ impl Problem {
     fn advice(&self) -> &'static str {
         match self {
             Problem::Unreadable { .. } => "restore the entity from a backup, or remove its row.",
-            Problem::WrongFields { .. } => "put the entity with values that the model allows.",
+            Problem::WrongFields { .. } => "replace the entity with values that the model allows.",
             Problem::NotUnique { .. } => "change or delete one of the two.",
             Problem::Dangling { .. } => "create what it refers to, or change the reference.",
             Problem::WrongPlaces { .. }
-            | Problem::LeftMark
+            | Problem::StaleTombstone
             | Problem::GuardMissing { .. }
             | Problem::LinkMissing { .. }
             | Problem::NumberMissing
@@ -205,7 +206,7 @@ impl Problem {
             | Problem::GroupWrong { .. }
             | Problem::WrongNumber { .. }
             | Problem::LeftOver { .. }
-            | Problem::Stray { .. } => "verify again, and look at what else was found.",
+            | Problem::Stray { .. } => "verify again, and check the other findings.",
         }
     }
 }

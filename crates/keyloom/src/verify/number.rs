@@ -1,4 +1,4 @@
-//! Ordinals: every entity that should have one has one of its own.
+//! Ordinals: every entity that needs one has its own.
 
 use keyloom_model::OwnRow;
 
@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::write::{Outcome, TombstoneChange, Transition};
 
 impl Verifier<'_> {
-    /// An entity without the number that it should have, or with that of another one.
+    /// Verifies that an entity has its own ordinal.
     pub(super) async fn number(
         &self,
         own: &OwnRow,
@@ -15,7 +15,7 @@ impl Verifier<'_> {
     ) -> Result<(), Error> {
         let layouts = &self.schema.layouts;
         let entity = self.schema.model().entity(own.image.key.entity);
-        // Rows of before get their numbers by the backfill.
+        // The backfill gives older rows their ordinals.
         let is_old = own.revision < layouts.current.revision()
             && self.schema.pending.entities.contains(&entity.name);
         if !entity.has_ordinals() || is_old {
@@ -33,14 +33,14 @@ impl Verifier<'_> {
             return Ok(());
         }
         let remedy = match self.repair {
-            Repair::No => Remedy::NotAsked,
+            Repair::No => Remedy::NotRequested,
             Repair::Yes => self.renumber(own).await?,
         };
         findings.push(self.finding(Some(&own.image.key), problem, remedy));
         Ok(())
     }
 
-    /// The id of another entity that has the number. The one with the least id keeps it.
+    /// Returns the id of another entity with the ordinal. The entity with the least id keeps it.
     async fn other_with(&self, own: &OwnRow, number: u64) -> Result<Option<String>, Error> {
         let key = &own.image.key;
         let reader = self.write_context().reader();
@@ -58,7 +58,7 @@ impl Verifier<'_> {
         ctx.assign_ordinal(&mut transition).await?;
         transition.tombstones = TombstoneChange::Keep;
         match ctx.commit(&[transition], &[]).await? {
-            Outcome::Done => Ok(Remedy::Mended),
+            Outcome::Done => Ok(Remedy::Repaired),
             Outcome::Changed | Outcome::UniqueViolation(_) | Outcome::TargetGone { .. } => {
                 Ok(Remedy::Changed)
             }

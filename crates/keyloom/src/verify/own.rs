@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::write::{DeletionRecord, Intent, as_read};
 
 impl Verifier<'_> {
-    /// An entity's own row, and every row that it implies.
+    /// Verifies an entity's own row, and every row that it implies.
     pub(super) async fn own(
         &self,
         key: &EntityKey,
@@ -55,7 +55,7 @@ impl Verifier<'_> {
         self.targets(&own, findings).await
     }
 
-    /// Every row that the entity implies, or why that cannot be known.
+    /// Returns every row that the entity implies, or why it is invalid.
     pub(super) fn implied_by(&self, own: &OwnRow) -> Result<Vec<Row>, Problem> {
         let layouts = &self.schema.layouts;
         let entity = self.schema.model().entity(own.image.key.entity);
@@ -75,12 +75,12 @@ impl Verifier<'_> {
 
     pub(super) fn for_a_person(&self) -> Remedy {
         match self.repair {
-            Repair::No => Remedy::NotAsked,
-            Repair::Yes => Remedy::NeedsPerson,
+            Repair::No => Remedy::NotRequested,
+            Repair::Yes => Remedy::Unrepairable,
         }
     }
 
-    /// The places in lists, which are attributes of the own row.
+    /// Verifies the index keys, which are attributes of the own row.
     async fn places(
         &self,
         own: &OwnRow,
@@ -116,7 +116,7 @@ impl Verifier<'_> {
             lists.push("expires".to_owned());
         }
         let remedy = match self.repair {
-            Repair::No => Remedy::NotAsked,
+            Repair::No => Remedy::NotRequested,
             Repair::Yes => {
                 let mut item = expected.item.clone();
                 if let Some(task) = &own.deletion {
@@ -131,7 +131,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Marks of deletions that are not there.
+    /// Verifies that the deletions of tombstones exist.
     async fn mark(&self, own: &OwnRow, findings: &mut Vec<Finding>) -> Result<(), Error> {
         let mut tasks: BTreeSet<String> = own.deletion.iter().cloned().collect();
         tasks.extend(own.pending.deletions().into_iter().map(str::to_owned));
@@ -139,7 +139,7 @@ impl Verifier<'_> {
             let ctx = self.write_context();
             match ctx.reader().deletion_state(&task).await {
                 Ok(None) => {}
-                // A state that cannot be read is a state.
+                // An invalid state is a state too.
                 Ok(Some(_)) | Err(keyloom_query::Error::Unreadable { .. }) => continue,
                 Err(error) => return Err(error.into()),
             }
@@ -150,21 +150,21 @@ impl Verifier<'_> {
                 return Ok(());
             }
             let remedy = match self.repair {
-                Repair::No => Remedy::NotAsked,
+                Repair::No => Remedy::NotRequested,
                 Repair::Yes => {
                     match unmark_entity(&ctx, &DeletionRecord::new(&task), &own.image.key).await {
-                        Ok(()) => Remedy::Mended,
+                        Ok(()) => Remedy::Repaired,
                         Err(Error::Store(error)) => return Err(error.into()),
-                        Err(_) => Remedy::NeedsPerson,
+                        Err(_) => Remedy::Unrepairable,
                     }
                 }
             };
-            findings.push(self.finding(Some(&own.image.key), Problem::LeftMark, remedy));
+            findings.push(self.finding(Some(&own.image.key), Problem::StaleTombstone, remedy));
         }
         Ok(())
     }
 
-    /// A row that the entity implies looks wrong: both are read at one moment and judged.
+    /// A row that the entity implies looks wrong: reads both in one transaction, and decides.
     async fn implied(
         &self,
         own: &OwnRow,
@@ -213,11 +213,10 @@ impl Verifier<'_> {
         Ok((Problem::GuardMissing { unique }, remedy))
     }
 
-    /// Writes a row that an entity implies, if the entity is still the same and so is what is
-    /// there.
+    /// Writes a row that an entity implies, if the entity and the row are unchanged.
     async fn write(&self, own: &OwnRow, row: &Row, found: Option<&Item>) -> Result<Remedy, Error> {
         if self.repair == Repair::No {
-            return Ok(Remedy::NotAsked);
+            return Ok(Remedy::NotRequested);
         }
         let key = self.schema.layouts.current.own_key(&own.image.key).to_item();
         let table = self.shared.table.clone();
@@ -233,7 +232,7 @@ impl Verifier<'_> {
         self.mend(vec![TransactAction::Check(check), TransactAction::Put(put)]).await
     }
 
-    /// What the entity refers to must be there.
+    /// Verifies that the targets of references exist.
     async fn targets(&self, own: &OwnRow, findings: &mut Vec<Finding>) -> Result<(), Error> {
         let layout = &self.schema.layouts.current;
         let image = self.schema.layouts.upgraded(own.clone());
@@ -242,7 +241,7 @@ impl Verifier<'_> {
             let Some(id) = image.fields.get(&field).and_then(Value::as_s) else { continue };
             let tenant = image.key.tenant.clone().filter(|_| layout.has_tenant(link.target));
             let target = EntityKey { entity: link.target, tenant, id: id.to_owned() };
-            // What refers to itself is there, and one read cannot name it twice.
+            // An entity that refers to itself exists, and one read cannot name it twice.
             if target == image.key {
                 continue;
             }
@@ -259,14 +258,13 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Whether a deletion is taking it away, or has done so: in a circle, what it refers to can go
-    /// before it.
+    /// Whether the entity is being deleted, or was: in a cycle, its target can be removed before it.
     async fn is_going(&self, own: &OwnRow) -> Result<bool, Error> {
         let Some(task) = &own.deletion else { return Ok(false) };
         match self.write_context().reader().deletion_state(task).await {
             Ok(Some(DeletionState::Sweeping)) => return Ok(true),
             Ok(_) => {}
-            // A state that cannot be read is a state.
+            // An invalid state is a state too.
             Err(keyloom_query::Error::Unreadable { .. }) => return Ok(true),
             Err(error) => return Err(error.into()),
         }
@@ -275,15 +273,15 @@ impl Verifier<'_> {
         Ok(now.first().is_none_or(Option::is_none))
     }
 
-    /// Clears a reference that is to be cleared when its target goes.
+    /// Clears a reference whose rule is to be cleared when its target is deleted.
     async fn settle(&self, own: &OwnRow, link: &Link, field: &str) -> Result<Remedy, Error> {
         let key = own.image.key.clone();
         let expected = Some(own.image.version.clone());
         let intent = match (self.repair, link.on_delete) {
-            (Repair::No, _) => return Ok(Remedy::NotAsked),
-            // To delete what has lost its target would make one lost row many.
+            (Repair::No, _) => return Ok(Remedy::NotRequested),
+            // Deleting entities without a target would turn one lost row into many.
             (Repair::Yes, OnDelete::Refuse | OnDelete::Cascade | OnDelete::Keep) => {
-                return Ok(Remedy::NeedsPerson);
+                return Ok(Remedy::Unrepairable);
             }
             (Repair::Yes, OnDelete::Clear) => {
                 let patch = Item::from([(field, Value::Null)]);
@@ -291,20 +289,20 @@ impl Verifier<'_> {
             }
         };
         match self.shared.executor(self.schema).execute(&intent.into()).await {
-            Ok(_) => Ok(Remedy::Mended),
+            Ok(_) => Ok(Remedy::Repaired),
             Err(Error::Store(error)) => Err(Error::Store(error)),
-            Err(_) => Ok(Remedy::NeedsPerson),
+            Err(_) => Ok(Remedy::Unrepairable),
         }
     }
 
-    /// Writes; a condition that fails means that others were faster.
+    /// Writes; a failed condition means that another writer was faster.
     pub(super) async fn mend(&self, actions: Vec<TransactAction>) -> Result<Remedy, Error> {
         self.mend_all(TransactWrite::new(actions)).await
     }
 
     pub(super) async fn mend_all(&self, transaction: TransactWrite) -> Result<Remedy, Error> {
         match self.shared.store.transact_write(transaction).await {
-            Ok(()) => Ok(Remedy::Mended),
+            Ok(()) => Ok(Remedy::Repaired),
             Err(keyloom_store::Error::Canceled { .. }) => Ok(Remedy::Changed),
             Err(error) => Err(error.into()),
         }

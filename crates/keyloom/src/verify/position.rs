@@ -1,35 +1,35 @@
-//! Where a verification stopped, as a text: the last row, the place in a set or among numbers; and
-//! how many rows came before.
+//! The position of a verification as a text: the last row, or the position in sets or counters, and
+//! the number of rows before.
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_store::SetName;
 use keyloom_value::{Item, Value};
 
-/// Where a verification stopped.
+/// The position of a verification.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Position {
     pub(crate) at: At,
-    /// Rows of the table that were looked at.
+    /// The number of rows that were verified.
     pub(crate) rows: u64,
 }
 
-/// What is to be looked at next.
+/// What to verify next.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum At {
     /// The rows after the one with this key, or all.
     Rows(Option<Item>),
     /// Sets, after the rows.
     Sets(SetPlace),
-    /// Counters that entities add up to, after the sets; those from this hash on.
+    /// Counters, after the sets, from this hash on.
     Counters(u64),
 }
 
-/// A place in the sets of a table.
+/// A position in the sets of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum SetPlace {
     /// Before all.
     Start,
-    /// In a set, from this number on.
+    /// In a set, from this ordinal on.
     In(SetName, u64),
     /// After a set.
     After(SetName),

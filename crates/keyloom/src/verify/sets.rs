@@ -1,4 +1,4 @@
-//! Sets: every entity is in those that it implies, and in no others.
+//! Sets: every entity is in the sets that it implies, and in no others.
 
 use keyloom_model::{EntityId, Matching, OwnRow};
 use keyloom_query::Reader;
@@ -14,18 +14,18 @@ use crate::background::Progress;
 use crate::error::Error;
 use crate::write::as_read;
 
-/// How many members of sets are looked at in one step.
+/// The number of members to verify in one step.
 const PAGE_MEMBERS: usize = 500;
 
 impl Verifier<'_> {
-    /// The sets that an entity should be in.
+    /// Verifies that an entity is in its sets.
     pub(super) async fn sets(
         &self,
         own: &OwnRow,
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
         let Some(sets) = self.shared.store.sets() else { return Ok(()) };
-        // What cannot be known is found with the fields.
+        // Invalid fields are a finding of their own.
         let Ok(implied) = self.schema.layouts.sets_before(own) else { return Ok(()) };
         for (set, number) in implied {
             if self.is_in(sets, &set, number).await? || !self.is_missing(own, &set, number).await? {
@@ -48,7 +48,7 @@ impl Verifier<'_> {
         ReadSet { table, set, from, direction: Direction::Forward, chunks: 1 }
     }
 
-    /// Looks again, at the entity and the set at one moment.
+    /// Reads the entity and the set again, in one snapshot.
     async fn is_missing(&self, own: &OwnRow, set: &SetName, number: u64) -> Result<bool, Error> {
         let moment = self.shared.store.snapshot().await?;
         let now = self.reader_of(&*moment).get_any(&own.image.key).await?;
@@ -68,12 +68,12 @@ impl Verifier<'_> {
         }
     }
 
-    /// Where sets begin to be verified, if there are any.
+    /// Where the verification of sets starts, if there are any.
     pub(super) fn first_set(&self) -> Option<At> {
         self.shared.store.sets().map(|_| At::Sets(SetPlace::Start))
     }
 
-    /// A part of the sets, all at one moment.
+    /// Verifies a part of the sets, in one snapshot.
     pub(super) async fn sets_page(
         &self,
         mut place: SetPlace,
@@ -122,7 +122,7 @@ impl Verifier<'_> {
         Ok(found.into_iter().next().map(|size| (size.set, 0)))
     }
 
-    /// One member of a set: its entity must imply that.
+    /// Verifies that the entity of a member implies it.
     async fn member(
         &self,
         moment: &dyn Read,
@@ -130,13 +130,13 @@ impl Verifier<'_> {
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
         let own = match self.group_of(set) {
-            // Who was numbered under a model of before leaves its sets when it is written anew.
+            // An entity that had an ordinal under an earlier model leaves its sets when it is rewritten.
             None if self.was_group(set) => return Ok(()),
             None => None,
             Some((entity, tenant)) => {
                 let reader = self.reader_of(moment);
                 let rows = match reader.numbered(entity, tenant.as_ref(), number).await {
-                    // What the entity implies cannot be known; it is found on its own.
+                    // The own row is invalid, which is a finding of its own.
                     Err(keyloom_query::Error::Unreadable { .. }) => return Ok(()),
                     rows => rows?,
                 };
@@ -158,7 +158,7 @@ impl Verifier<'_> {
         Ok(())
     }
 
-    /// Which entities a set is about, if any, under today's model or one of before.
+    /// Returns the kind of the members of a set, if known, under the current model or an earlier one.
     fn group_of(&self, set: &SetName) -> Option<(EntityId, Option<Value>)> {
         let layouts = &self.schema.layouts;
         let formers = layouts.before.values().map(|former| &former.layout);
@@ -173,13 +173,13 @@ impl Verifier<'_> {
         Some((entity, Some(parts.nth(if is_of_list { 2 } else { 1 })?)))
     }
 
-    /// Whether a set was about entities under a model that some are still written under.
+    /// Whether a set belongs to an earlier model that rows still have.
     fn was_group(&self, set: &SetName) -> bool {
         let mut formers = self.schema.layouts.before.values();
         formers.any(|former| former.layout.postings().entity(set.as_bytes()).is_some())
     }
 
-    /// Makes a number a member of a set or not, if its entity is still the same.
+    /// Adds a member to a set or removes it, if its entity is unchanged.
     async fn set_member(
         &self,
         own: Option<&OwnRow>,
@@ -187,7 +187,7 @@ impl Verifier<'_> {
         becomes: Membership,
     ) -> Result<Remedy, Error> {
         if self.repair == Repair::No {
-            return Ok(Remedy::NotAsked);
+            return Ok(Remedy::NotRequested);
         }
         let table = self.shared.table.clone();
         let check = own.map(|own| {

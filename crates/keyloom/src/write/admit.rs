@@ -1,5 +1,5 @@
-//! What an intent makes of an entity that is as it was read: the transition, or the reason why not.
-//! Pure: it knows layouts, stamps and the time, and reads nothing.
+//! Applies an intent to an entity that was read: the result is a transition, or the reason for
+//! refusing it. Pure: it uses layouts, stamps and the time, and reads nothing.
 
 use keyloom_model::{DefaultValue, Entity, EntityKey, IdSource, Image, OwnRow, Tenancy};
 use keyloom_value::Item;
@@ -12,11 +12,11 @@ use crate::import::Existing;
 use crate::schema::Layouts;
 use crate::stamp::Stamps;
 
-/// As many bytes as the fields of an entity can have: a row has 400 KB, and its keys, its positions in
-/// as many lists as there can be and the tombstone of a deletion must always fit beside them.
+/// The limit of an entity's fields. A row has 400 KB, and the entity's keys, its index keys in the
+/// maximum number of lists and a tombstone must always fit beside the fields.
 const FIELDS_BYTES_MAX: usize = 320 * 1024;
 
-/// Decides what becomes of entities.
+/// Applies intents to entities.
 #[derive(Clone, Copy)]
 pub(crate) struct Admission<'a> {
     pub(crate) layouts: &'a Layouts,
@@ -24,15 +24,15 @@ pub(crate) struct Admission<'a> {
     pub(crate) now_ms: i64,
 }
 
-/// What becomes of an entity.
+/// The result of applying an intent.
 pub(crate) enum Decision {
-    /// It becomes another.
+    /// The entity changes.
     Change(Box<Transition>),
-    /// It stays as it was read.
+    /// The entity stays as it was read.
     Unchanged(Option<OwnRow>),
 }
 
-/// A document of somebody, which may replace the fields of an entity that is there.
+/// A document and its author; `before` are the fields that it replaces.
 #[derive(Clone, Copy)]
 struct Submission<'s> {
     document: &'s Item,
@@ -45,7 +45,7 @@ impl Decision {
         Decision::Change(Transition::new(key.clone(), before, after).into())
     }
 
-    /// The same, with lists of references as they are.
+    /// The same, without checking lists of references.
     fn trusted(self) -> Decision {
         match self {
             Decision::Change(change) => {
@@ -58,7 +58,7 @@ impl Decision {
 }
 
 impl<'a> Admission<'a> {
-    /// What an intent means for an entity that is as it was read.
+    /// Applies an intent to an entity that was read.
     pub(crate) fn decide(
         &self,
         intent: &Intent,
@@ -107,7 +107,7 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// The row, if it is there and has the expected version.
+    /// Returns the row if it exists and has the expected version.
     pub(crate) fn at_version(
         &self,
         key: &EntityKey,
@@ -139,7 +139,7 @@ impl<'a> Admission<'a> {
         Ok(Decision::change(key, None, Some(self.image(key, fields)?)))
     }
 
-    /// What an imported document means for an entity that is there: nothing if it says the same.
+    /// Applies an imported document to an existing entity: nothing changes if the fields are the same.
     fn import_over(
         &self,
         before: OwnRow,
@@ -150,7 +150,7 @@ impl<'a> Admission<'a> {
         let old = self.layouts.upgraded(before.clone()).fields;
         let mut document = document.clone();
         for field in &self.entity(&key).fields {
-            // The moment of the first import, not that of this one.
+            // Keep the time of the first import.
             if field.default == Some(DefaultValue::Now)
                 && !document.contains(&field.name)
                 && let Some(then) = old.get(&field.name)
@@ -167,7 +167,7 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// The same entity with other fields, or as it is if they are the same.
+    /// Gives an entity other fields; it is unchanged if they are the same.
     fn replace(&self, before: OwnRow, old: &Item, new: Item) -> Result<Decision, Error> {
         if *old == new {
             return Ok(Decision::Unchanged(Some(before)));
@@ -178,7 +178,7 @@ impl<'a> Admission<'a> {
         Ok(Decision::change(&key, Some(before), Some(after)))
     }
 
-    /// The fields of a document.
+    /// Returns the checked fields of a document.
     fn admitted(&self, key: &EntityKey, submission: Submission<'_>) -> Result<Item, Error> {
         let Submission { document, before, author } = submission;
         let entity = self.entity(key);
@@ -190,7 +190,7 @@ impl<'a> Admission<'a> {
         admitted.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
     }
 
-    /// The fields of an entity after a patch.
+    /// Returns the checked fields of an entity after a patch.
     fn patched(&self, key: &EntityKey, submission: Submission<'_>) -> Result<Item, Error> {
         let Submission { document: patch, before, author } = submission;
         let (entity, none) = (self.entity(key), Item::default());
@@ -202,7 +202,7 @@ impl<'a> Admission<'a> {
         patched.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
     }
 
-    /// The image of an entity with these fields, and a version of its own.
+    /// Returns the image of an entity with these fields and a new version.
     fn image(&self, key: &EntityKey, fields: Item) -> Result<Image, Error> {
         let (bytes, bytes_max) = (fields.size(), FIELDS_BYTES_MAX);
         if bytes > bytes_max {
@@ -212,7 +212,7 @@ impl<'a> Admission<'a> {
         Ok(Image { key: key.clone(), version: self.stamps.next()?, ordinal: None, fields })
     }
 
-    /// The document with the tenant field of the key; a document need not name it.
+    /// Adds the tenant of the key to a document that does not name it.
     fn with_tenant(&self, key: &EntityKey, document: &Item) -> Result<Item, Error> {
         let mut document = document.clone();
         if let Some(name) = self.tenant_field(key)
@@ -225,7 +225,7 @@ impl<'a> Admission<'a> {
         Ok(document)
     }
 
-    /// An entity never goes to another tenant.
+    /// An entity never moves to another tenant.
     fn check_tenant(&self, key: &EntityKey, fields: &Item) -> Result<(), Error> {
         let Some(name) = self.tenant_field(key) else { return Ok(()) };
         if fields.get(name) == key.tenant.as_ref() {

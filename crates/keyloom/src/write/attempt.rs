@@ -1,27 +1,24 @@
-//! What the attempts at one transaction have learned, from one to the next.
+//! State that is carried from one attempt at a transaction to the next.
 
 use keyloom_model::{EntityKey, RowKey};
 
-use super::DeletionRecord;
+use super::{DeletionRecord, Existence};
 
-/// How often something is tried when others change the same entities.
-pub(crate) const ATTEMPTS_MAX: usize = 64;
-
-/// What the attempts of one call have in common.
+/// The state that the attempts of one call share.
 #[derive(Debug, Default)]
 pub(crate) struct AttemptState {
-    /// Deletions that are called off: their tombstones mean nothing.
+    /// Canceled deletions: their tombstones are void.
     pub(crate) called_off: Vec<String>,
     /// The deletion of this call, if it deletes what others may refer to.
     pub(crate) deletion: Option<DeletionRecord>,
-    /// What that deletion has marked.
+    /// The entities that this deletion has marked.
     pub(crate) marked: Vec<EntityKey>,
-    /// The own row of the one that refused a deletion when everyone was last looked for.
+    /// The own row of the entity that forbade the deletion in the last attempt.
     pub(crate) refused: Option<RowKey>,
-    /// How often a guard was met whose owner did not have the value.
+    /// How many guards were found whose owner does not have the value.
     pub(crate) ownerless: usize,
-    /// Nothing is there yet of what is wanted: its rows are not read.
-    pub(crate) assumes_new: bool,
+    /// Whether the entities of the request are read.
+    pub(crate) existence: Existence,
 }
 
 impl AttemptState {
@@ -30,8 +27,8 @@ impl AttemptState {
         AttemptState { deletion: Some(deletion), ..AttemptState::default() }
     }
 
-    /// Whether nothing is to be done about a tombstone: its deletion is that of this call, or is
-    /// called off.
+    /// Whether a tombstone needs no further action: its deletion belongs to this call, or is
+    /// canceled.
     pub(crate) fn is_settled(&self, deletion: &str) -> bool {
         let mine = self.deletion.as_ref().map(DeletionRecord::id);
         mine == Some(deletion) || self.is_called_off(deletion)
@@ -41,7 +38,7 @@ impl AttemptState {
         self.called_off.iter().any(|called_off| called_off == deletion)
     }
 
-    /// The deletion of this call is over: it has happened, or was called off.
+    /// The deletion of this call has ended: it was applied or canceled.
     pub(crate) fn end_deletion(&mut self) {
         (self.deletion, self.marked) = (None, vec![]);
     }

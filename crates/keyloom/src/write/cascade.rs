@@ -1,8 +1,8 @@
-//! Finds everyone who is affected by the deletions of a transaction, as the rules of their
-//! references say. Reads, and writes nothing.
+//! Finds all entities that the deletions of a transaction affect, by the rules of their references.
+//! Only reads.
 //!
-//! A deletion must see everyone who refers to its entity, and nobody may come to refer to it
-//! afterwards: `tombstone` sees to that.
+//! A deletion must see every entity that refers to its own, and none may start to refer to it
+//! afterwards: `tombstone` prevents that.
 
 use keyloom_model::{EntityKey, Link, OnDelete, RowKey};
 use keyloom_query::{LinkRow, LinksPage};
@@ -12,35 +12,35 @@ use super::write_set::WriteSet;
 use super::{AttemptState, SettledReader, TombstoneChange, WriteContext};
 use crate::error::Error;
 
-/// As many entities as are deleted or cleared in one transaction; more are done step by step.
+/// The maximum number of entities in one transaction; larger deletions take many.
 const WRITE_SET_MAX: usize = 24;
 
-/// What came of looking for everyone who is affected by a deletion.
+/// The result of expanding a write set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expansion {
-    /// All are in the write set.
+    /// All affected entities are in the write set.
     Whole,
-    /// More entities take part than fit into one transaction.
+    /// More entities are affected than fit into one transaction.
     TooMany,
-    /// One refuses, but was perhaps met before what it goes with: look again.
+    /// A reference forbids the deletion, but its owner may be deleted too: expand again.
     InDoubt,
 }
 
-/// A reference to an entity that goes.
+/// A reference to an entity that is deleted.
 struct Reference {
-    /// The own row of the one that refers.
+    /// The own row of the referring entity.
     owner: RowKey,
     link: Link,
     target: EntityKey,
 }
 
-/// Adds to a write set those who are affected by its deletions.
+/// Expands a write set by the entities that its deletions affect.
 pub(crate) struct Cascade<'c> {
     ctx: WriteContext<'c>,
     writes: &'c mut WriteSet,
-    /// Those that are deleted and whose referrers were not looked for yet.
+    /// Deleted entities whose referrers are still to be read.
     deleted: Vec<EntityKey>,
-    /// The references that refuse.
+    /// References that forbid the deletion of their target.
     refusals: Vec<Reference>,
 }
 
@@ -50,7 +50,7 @@ impl<'c> Cascade<'c> {
         Cascade { ctx, writes, deleted, refusals: vec![] }
     }
 
-    /// Adds everyone.
+    /// Adds all affected entities.
     pub(crate) async fn expand(mut self, state: &mut AttemptState) -> Result<Expansion, Error> {
         while let Some(target) = self.deleted.pop() {
             let mut after = None;
@@ -70,8 +70,8 @@ impl<'c> Cascade<'c> {
                 }
             }
         }
-        // Links are not read at one moment: one that came meanwhile can be met as a referrer before
-        // it is met as one that goes. The second time, all that it goes with was there before.
+        // Links are not read from a snapshot: a new entity can be found as a referrer before it is
+        // found to be deleted. In the second expansion, everything that deletes it is found.
         match self.refusal() {
             None => Ok(Expansion::Whole),
             Some((key, error)) if state.refused.as_ref() == Some(key) => Err(error),
@@ -82,7 +82,7 @@ impl<'c> Cascade<'c> {
         }
     }
 
-    /// Adds one that refers to what goes, with what that does to it.
+    /// Adds a referring entity, with the effect of the deletion on it.
     async fn add(
         &mut self,
         owner: EntityKey,
@@ -106,7 +106,7 @@ impl<'c> Cascade<'c> {
         Ok(())
     }
 
-    /// What the deletion of its target does to one that refers.
+    /// Applies the deletion of a target to the entity that refers to it.
     fn affect(&mut self, reference: &Reference) -> Result<(), Error> {
         let Reference { owner, link, target } = reference;
         let (ctx, rules) = (self.ctx, self.ctx.references());
@@ -132,8 +132,8 @@ impl<'c> Cascade<'c> {
         Ok(())
     }
 
-    /// A reference that refuses holds its target, unless the one that has it goes too or has let
-    /// it go.
+    /// Returns a reference that forbids the deletion of its target, and whose owner is neither
+    /// deleted nor has dropped it.
     fn refusal(&self) -> Option<(&RowKey, Error)> {
         let rules = self.ctx.references();
         self.refusals.iter().find_map(|Reference { owner, link, target }| {

@@ -1,4 +1,4 @@
-//! Sends a difference as one transaction, and says in the model's words what came of it.
+//! Sends a difference as one transaction, and translates the result into terms of the model.
 
 use keyloom_model::{EntityKey, FieldId, UniqueId};
 use keyloom_store::{
@@ -6,28 +6,29 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
+use super::WriteContext;
 use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
 use crate::error::Error;
 
-/// What came of a transaction.
+/// The result of a transaction.
 #[derive(Debug)]
 pub(crate) enum Outcome {
-    /// It happened.
+    /// It was committed.
     Done,
-    /// Something is not what was read.
+    /// A row is not what was read.
     Changed,
     /// A unique value is taken.
     UniqueViolation(UniqueConflict),
-    /// Something that is referred to is not there, or about to go.
+    /// The target of a reference does not exist, or is being deleted.
     TargetGone { owner: EntityKey, field: FieldId, target: EntityKey },
 }
 
-/// A unique value that an entity wants and another one has.
+/// A unique value that an entity wants and another entity has.
 #[derive(Debug)]
 pub(crate) struct UniqueConflict {
     pub(crate) by: EntityKey,
     pub(crate) unique: UniqueId,
-    /// The guard that is in the way.
+    /// The guard of the other entity.
     pub(crate) guard: Option<Item>,
 }
 
@@ -37,22 +38,19 @@ impl Outcome {
     }
 }
 
-/// What a transaction does besides its actions.
+/// The changes of sets and counters in a transaction.
 struct Others {
     sets: Vec<SetChange>,
     numbers: Vec<AddNumber>,
 }
 
-/// How often a ranked counter is added to that others add to at the same time, where the store does not add.
-/// Whenever this fails, another one has succeeded.
-const COUNTER_ATTEMPTS_MAX: usize = 4096;
-
 /// Sends all of it as one transaction, or as a single write if it is one.
-pub(crate) async fn commit(
-    store: &dyn Store,
-    difference: impl Into<Difference>,
+pub(super) async fn commit(
+    ctx: &WriteContext<'_>,
+    difference: Difference,
 ) -> Result<Outcome, Error> {
-    let Difference { mut actions, postings: sets, counters } = difference.into();
+    let store = ctx.store;
+    let Difference { mut actions, postings: sets, counters } = difference;
     if store.adds_numbers() {
         let others = Others { sets, numbers: counters.numbers() };
         return attempt(store, actions, others).await?.ok_or(Error::Contended);
@@ -62,16 +60,17 @@ pub(crate) async fn commit(
         actions.extend(counters.actions(store).await?);
         return attempt(store, actions, others()).await?.ok_or(Error::Contended);
     }
-    for _ in 0..COUNTER_ATTEMPTS_MAX {
+    let mut attempts = ctx.attempts();
+    loop {
+        attempts.next().await?;
         let planned = [actions.clone(), counters.actions(store).await?].concat();
         if let Some(outcome) = attempt(store, planned, others()).await? {
             return Ok(outcome);
         }
     }
-    Err(Error::Contended)
 }
 
-/// What came of it; none if all that stood in the way is that a ranked counter is another one now.
+/// Returns the outcome; none if the only conflict is that a ranked counter has changed.
 async fn attempt(
     store: &dyn Store,
     planned: Vec<PlannedAction>,
@@ -94,7 +93,7 @@ async fn attempt(
     }
 }
 
-/// A single write is cheaper than a transaction of one, where writes are paid for.
+/// A single write costs less than a transaction of one on DynamoDB.
 async fn send(store: &dyn Store, mut transaction: TransactWrite) -> Result<(), StoreError> {
     let has_others = !transaction.sets.is_empty() || !transaction.numbers.is_empty();
     if transaction.actions.is_empty() && !has_others {
@@ -112,7 +111,7 @@ async fn send(store: &dyn Store, mut transaction: TransactWrite) -> Result<(), S
     }
 }
 
-/// The first thing to act on: what was read is old, then a target that is gone, then a taken value.
+/// Returns the conflict to handle first: stale reads, then missing targets, then unique values.
 fn outcome(
     reasons: Vec<Option<CancelReason>>,
     meanings: Vec<OnConflict>,
@@ -128,7 +127,7 @@ fn outcome(
         };
         let found = match meaning {
             OnConflict::Changed => Outcome::Changed,
-            // Whoever piggybacks a row reads after every error what became of it.
+            // The caller reads the piggybacked row again after any error.
             OnConflict::LostRace => return Err(Error::Contended),
             OnConflict::NotMine { owner } => {
                 not_mine = Some(owner);
@@ -151,13 +150,13 @@ fn outcome(
         }
     }
     match (outcome, not_mine) {
-        // Nothing was read too late, so that is how the rows are.
+        // No read was stale, so the rows themselves are inconsistent.
         (Outcome::Done, Some(owner)) => Err(Error::damaged(format!(
-            "A unique value of the entity `{}` is guarded for another one.",
+            "A unique value of the entity `{}` is reserved for another entity.",
             owner.id
         ))),
         (Outcome::Done, None) if is_counter_moved => Ok(None),
-        // Canceled without a reason: another transaction was in the way.
+        // Canceled without a reason: another transaction was in progress.
         (Outcome::Done, None) => Ok(Some(Outcome::Changed)),
         (outcome, _) => Ok(Some(outcome)),
     }

@@ -1,5 +1,5 @@
-//! What one call of the write path works with: the store, the table, the layouts and the time. The
-//! pure parts are made from it, and get what they need without the store.
+//! The context of one call of the write path: the store, the table, the layouts and the time. It
+//! creates the pure stages, which do not get the store.
 
 use keyloom_model::{EntityKey, OwnRow, RowKey};
 use keyloom_query::Reader;
@@ -8,14 +8,14 @@ use keyloom_store::{Store, TableName};
 use super::admit::Admission;
 use super::commit::{Outcome, commit};
 use super::plan::Planner;
-use super::{ReferenceRules, TombstoneChange, Transition};
+use super::{Attempts, Difference, ReferenceRules, TombstoneChange, Transition};
 use crate::background::Running;
 use crate::error::Error;
 use crate::ordinals::Ordinals;
 use crate::schema::Layouts;
 use crate::stamp::Stamps;
 
-/// What writing needs, for one call.
+/// The context of one call of the write path.
 #[derive(Clone, Copy)]
 pub(crate) struct WriteContext<'a> {
     pub(crate) store: &'a dyn Store,
@@ -41,12 +41,16 @@ impl<'a> WriteContext<'a> {
         Admission { layouts: self.layouts, stamps: self.stamps, now_ms: self.now_ms }
     }
 
+    /// Starts a loop of attempts that concurrent writers can invalidate.
+    pub(crate) fn attempts(&self) -> Attempts<'a> {
+        Attempts::new(self.stamps)
+    }
+
     pub(crate) fn references(&self) -> ReferenceRules<'a> {
         ReferenceRules { layout: &self.layouts.current }
     }
 
-    /// Plans by what is known about deletions: the tombstones of those that are called off mean
-    /// nothing.
+    /// Returns a planner that ignores the tombstones of canceled deletions.
     pub(crate) fn planner<'p>(&self, called_off: &'p [String]) -> Planner<'p>
     where
         'a: 'p,
@@ -60,17 +64,17 @@ impl<'a> WriteContext<'a> {
         }
     }
 
-    /// The key of an entity's own row.
+    /// Returns the key of an entity's own row.
     pub(crate) fn own_key(&self, key: &EntityKey) -> RowKey {
         self.layouts.current.own_key(key)
     }
 
-    /// Whether its time has come.
+    /// Whether the entity has expired.
     pub(crate) fn is_expired(&self, row: &OwnRow) -> bool {
-        self.reader().has_expired(&row.image)
+        self.reader().has_expired(row)
     }
 
-    /// The same entity, written under the layout of today and with other tombstones.
+    /// Rewrites an entity under the current layout, with other tombstones.
     pub(crate) async fn rewritten(
         &self,
         row: OwnRow,
@@ -83,7 +87,7 @@ impl<'a> WriteContext<'a> {
         Ok(transition)
     }
 
-    /// Gives an entity the ordinal that it should have and has not.
+    /// Allocates an ordinal for an entity that needs one and has none.
     pub(crate) async fn assign_ordinal(&self, transition: &mut Transition) -> Result<(), Error> {
         let Some(after) = &mut transition.after else { return Ok(()) };
         let EntityKey { entity, tenant, .. } = &after.key;
@@ -94,12 +98,20 @@ impl<'a> WriteContext<'a> {
         Ok(())
     }
 
-    /// Plans transitions that are complete, and commits them.
+    /// Plans complete transitions and commits them.
     pub(crate) async fn commit(
         &self,
         transitions: &[Transition],
         called_off: &[String],
     ) -> Result<Outcome, Error> {
-        commit(self.store, self.planner(called_off).plan(transitions)?).await
+        self.commit_difference(self.planner(called_off).plan(transitions)?).await
+    }
+
+    /// Commits everything in one transaction.
+    pub(crate) async fn commit_difference(
+        &self,
+        difference: impl Into<Difference>,
+    ) -> Result<Outcome, Error> {
+        commit(self, difference.into()).await
     }
 }

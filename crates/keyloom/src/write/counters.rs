@@ -1,7 +1,6 @@
-//! What a transaction adds to counters. A store that adds ([`Store::adds_numbers`]) does it when it
-//! decides the transaction, so that nobody waits for anybody. For others, counts are updates that add;
-//! what a board ranks by is written only if it is still what was read, because its place depends on
-//! it.
+//! What a transaction adds to counters. A store that adds ([`Store::adds_numbers`]) does so when it
+//! commits, so that writers never conflict on counters. On other stores, plain counters are updates
+//! that add; a score is written only if it is unchanged, because its index key depends on it.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +18,7 @@ use crate::error::Error;
 #[derive(Debug, Default)]
 pub(crate) struct Counters {
     table: Option<TableName>,
-    /// Whether they take actions of the transaction.
+    /// Whether they count as actions of the transaction.
     are_actions: bool,
     changes: BTreeMap<Counter, i64>,
 }
@@ -29,7 +28,7 @@ impl Counters {
         Counters { table: Some(table.clone()), are_actions, changes: BTreeMap::new() }
     }
 
-    /// Adds the same to each of some counters.
+    /// Adds a number to each counter.
     pub(crate) fn add(&mut self, counters: Vec<Counter>, change: i64) {
         for counter in counters {
             *self.changes.entry(counter).or_default() += change;
@@ -40,7 +39,7 @@ impl Counters {
         self.changes.iter().map(|(counter, change)| (counter, *change)).filter(|(_, by)| *by != 0)
     }
 
-    /// The most actions that all of it takes.
+    /// The maximum number of actions that this takes.
     pub(crate) fn rows_max(&self) -> usize {
         if !self.are_actions {
             return 0;
@@ -48,7 +47,7 @@ impl Counters {
         self.changes().map(|(counter, _)| counter.rows_max()).sum()
     }
 
-    /// All of it, for a store that adds.
+    /// Returns the additions for a store that adds.
     pub(crate) fn numbers(&self) -> Vec<AddNumber> {
         let Some(table) = &self.table else { return vec![] };
         let number = |(counter, change): (&Counter, i64)| AddNumber {
@@ -65,13 +64,13 @@ impl Counters {
         self.changes().map(number).collect()
     }
 
-    /// Whether what it does depends on what the counters are.
+    /// Whether the actions depend on the current values of counters.
     pub(crate) fn has_scores(&self) -> bool {
         self.changes()
             .any(|(counter, _)| matches!(counter, Counter::Score(_) | Counter::Pending(_)))
     }
 
-    /// The actions that add all of it to the counters as they are now.
+    /// Returns the actions that add to the current values of the counters.
     pub(crate) async fn actions(&self, store: &dyn Store) -> Result<Vec<PlannedAction>, Error> {
         let Some(table) = &self.table else { return Ok(vec![]) };
         let (mut planned, mut cells) = (vec![], BTreeMap::new());
@@ -97,11 +96,11 @@ fn score_of(row: Option<&Item>) -> Result<i64, Error> {
     match row {
         None => Ok(0),
         Some(row) => Counter::value_of(row)
-            .ok_or_else(|| Error::damaged("A score of a board cannot be read: verify the data.")),
+            .ok_or_else(|| Error::damaged("A score of a board cannot be read.")),
     }
 }
 
-/// A counter that a board ranks by becomes another number.
+/// A change of a counter that a board ranks by.
 pub(crate) struct RankedChange<'c> {
     pub(crate) counter: &'c Counter,
     /// Its row as it was read.
@@ -111,7 +110,7 @@ pub(crate) struct RankedChange<'c> {
 }
 
 impl RankedChange<'_> {
-    /// Gives the counter its row, or removes it at 0, if it is still what was read.
+    /// Writes the row of the counter, or removes it at 0, if it is unchanged since it was read.
     pub(crate) fn rewrite(&self, table: &TableName) -> TransactAction {
         let unchanged = match self.row {
             None => Condition::missing(PARTITION),
@@ -129,7 +128,7 @@ impl RankedChange<'_> {
         }
     }
 
-    /// What it adds to the prefix counts of its board.
+    /// Adds the change to the prefix counts of the board.
     pub(crate) fn add_prefix_counts(&self, counts: &mut BTreeMap<RowKey, i64>) {
         for (number, change) in [(self.before, -1), (self.after, 1)] {
             for prefix in self.counter.prefix_counts(number) {
@@ -139,7 +138,7 @@ impl RankedChange<'_> {
     }
 }
 
-/// Adds to counters, whatever they are.
+/// Returns updates that add to plain counters.
 pub(crate) fn add_all(
     table: &TableName,
     cells: BTreeMap<RowKey, i64>,

@@ -1,14 +1,15 @@
-//! The record of a deletion: a row that its tombstones name, and whose state says what they mean.
+//! The record of a deletion: a row that its tombstones name, and whose state determines what they
+//! mean.
 //!
 //! ```text
-//! marking     nothing has happened: whoever needs an entity calls the deletion off
-//! called off  its tombstones mean nothing, like those of a record that is not there; the deletion
-//!             itself removes them, or the background runner if nobody is at it any more
-//! sweeping    it has happened: everything it takes is gone for readers, and is being removed
+//! marking     not applied yet: a writer that needs one of the entities cancels the deletion
+//! called off  canceled: its tombstones are void, like those without a record; the deletion removes
+//!             them itself, or the background runner does if its call has ended
+//! sweeping    applied: readers do not see what it deletes, which is being removed
 //! ```
 //!
-//! A deletion that fits into one transaction ends in `marking`: the transaction that deletes
-//! everything removes the record too. Only actions are made here; nothing is read or sent.
+//! A deletion that fits into one transaction never leaves `marking`: the transaction that deletes
+//! the entities removes the record too. This file only creates actions.
 
 use keyloom_model::attribute::{DELETION, PARTITION};
 use keyloom_model::{EntityKey, Layout, OwnRow, RowKey};
@@ -19,14 +20,14 @@ use keyloom_value::{Condition, Item, Path, Update, Value};
 use super::PlannedAction;
 use super::plan::as_read;
 
-/// The partition keys of the entities from which everything that is marked can be reached; first the
-/// one that is to be deleted.
+/// The partition keys of the entities from which everything marked can be reached, the entity to
+/// delete first.
 const ROOTS: &str = "roots";
-/// How many entities are still to be removed, and references to be cleared.
+/// How many entities and references are left to remove.
 pub(crate) const LEFT: &str = "left";
-/// How many there were.
+/// How many there were in total.
 pub(crate) const TOTAL: &str = "total";
-/// The own row of the entity whose deletion was asked for.
+/// The own row of the entity to delete.
 pub(crate) const ROOT: &str = "root";
 
 /// A deletion, by the id of its record.
@@ -53,12 +54,12 @@ impl DeletionRecord {
         row.deletion.as_ref() == Some(&self.id)
     }
 
-    /// Writes the record of a deletion that begins.
+    /// Creates the record.
     pub(crate) fn create(&self, table: &TableName, roots: Value) -> PlannedAction {
         self.put(table, roots, Condition::missing(PARTITION))
     }
 
-    /// Writes it again with more roots, if nobody has called it off.
+    /// Rewrites the record with more roots, unless it is canceled.
     pub(crate) fn extend(&self, table: &TableName, roots: Value) -> PlannedAction {
         self.put(table, roots, is_in(DeletionState::Marking))
     }
@@ -70,21 +71,21 @@ impl DeletionRecord {
         PlannedAction::or_changed(TransactAction::Put(Put::new(table, item).when(when)))
     }
 
-    /// Removes the record, if it is in a state.
+    /// Removes the record if it is in this state.
     pub(crate) fn remove(&self, table: &TableName, state: DeletionState) -> PlannedAction {
         let delete = Delete::new(table, self.key()).when(is_in(state));
         PlannedAction::or_changed(TransactAction::Delete(delete))
     }
 
-    /// Calls the deletion off, if it has not happened.
+    /// Cancels the deletion, unless it was applied.
     pub(crate) fn call_off(&self, table: &TableName) -> PlannedAction {
         let state = DeletionState::CalledOff.to_value();
         let update = Update::new().set(Path::from(DeletionState::ATTRIBUTE), state);
         self.update(table, update, DeletionState::Marking)
     }
 
-    /// The one change that makes everything vanish that is marked. The record keeps the own row of the
-    /// root for the feed.
+    /// Applies the deletion: this one write hides everything marked. The record keeps the own row of
+    /// the root for the feed.
     pub(crate) fn happen(&self, table: &TableName, root: Option<Item>) -> PlannedAction {
         let state = DeletionState::Sweeping.to_value();
         let mut update = Update::new().set(Path::from(DeletionState::ATTRIBUTE), state);
@@ -94,14 +95,14 @@ impl DeletionRecord {
         self.update(table, update, DeletionState::Marking)
     }
 
-    /// So many more are marked; and nobody has called the deletion off.
+    /// Adds to the number of marked entities, unless the deletion is canceled.
     pub(crate) fn add_marked(&self, table: &TableName, count: usize) -> PlannedAction {
         let count = Value::from(i64::try_from(count).unwrap_or(i64::MAX));
         let update = Update::new().add(Path::from(TOTAL), count.clone());
         self.update(table, update.add(Path::from(LEFT), count), DeletionState::Marking)
     }
 
-    /// So many are done; and the deletion has happened and is not at its end.
+    /// Subtracts from the number that is left, while the deletion is being swept.
     pub(crate) fn subtract_done(&self, table: &TableName, count: usize) -> PlannedAction {
         let change = -i64::try_from(count).unwrap_or(i64::MAX);
         let update = Update::new().add(Path::from(LEFT), Value::from(change));
@@ -113,7 +114,7 @@ impl DeletionRecord {
         PlannedAction::or_changed(TransactAction::Update(update))
     }
 
-    /// Marks the own row of an entity, if it is still what was read.
+    /// Marks the own row of an entity, if it is unchanged since it was read.
     pub(crate) fn mark(&self, table: &TableName, key: RowKey, row: &OwnRow) -> PlannedAction {
         let mark = Update::new().set(Path::from(DELETION), Value::from(self.id.as_str()));
         let update = UpdateItem::new(table, key.to_item(), mark).when(as_read(row));
@@ -129,13 +130,13 @@ impl DeletionRecord {
     }
 }
 
-/// How a record names its roots.
+/// Encodes the roots of a record.
 pub(crate) fn write_roots(layout: &Layout, roots: &[EntityKey]) -> Value {
     let root = |key| Value::B(layout.entity_partition(key).into_vec());
     Value::L(roots.iter().map(root).collect())
 }
 
-/// The entities from which everything that a deletion has marked can be reached.
+/// Decodes the roots of a record.
 pub(crate) fn read_roots(layout: &Layout, record: &Item) -> Vec<EntityKey> {
     let Some(Value::L(roots)) = record.get(ROOTS) else { return vec![] };
     roots.iter().filter_map(|root| layout.entity_key(root.as_b()?)).collect()

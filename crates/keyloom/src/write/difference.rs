@@ -1,34 +1,34 @@
-//! The difference between two images of some entities: everything that one transaction writes, rows,
-//! postings and counters together. Plain data.
+//! The difference between two images of some entities: the rows, postings and counters that one
+//! transaction writes. Plain data.
 
 use keyloom_model::{EntityKey, FieldId, UniqueId};
 use keyloom_store::{SetChange, TransactAction};
 
 use super::counters::Counters;
 
-/// As many actions as one transaction can have.
+/// The maximum number of actions in one transaction.
 pub(crate) const ACTIONS_MAX: usize = 100;
-/// As many bytes as are put in one transaction, which can have 4 MB.
+/// The maximum size of the rows in one transaction, which can have 4 MB.
 const BYTES_MAX: usize = 3 * 1024 * 1024;
 
-/// Everything that one transaction does.
+/// Everything that one transaction writes.
 #[derive(Debug, Default)]
 pub(crate) struct Difference {
-    /// Rows that are written and checked.
+    /// Rows to write or check.
     pub(crate) actions: Vec<PlannedAction>,
-    /// Who joins and leaves which posting lists that are sets of the store.
+    /// Changes of posting lists that are sets of the store.
     pub(crate) postings: Vec<SetChange>,
     /// What is added to which counters.
     pub(crate) counters: Counters,
 }
 
 impl Difference {
-    /// How many actions it has, at most.
+    /// The maximum number of actions.
     pub(crate) fn rows_max(&self) -> usize {
         self.actions.len() + self.counters.rows_max()
     }
 
-    /// Whether it goes into one transaction, with so many other actions.
+    /// Whether it fits into one transaction with this many other actions.
     pub(crate) fn fits(&self, others: usize) -> bool {
         let put_bytes = |planned: &PlannedAction| match &planned.action {
             TransactAction::Put(put) => put.item.size(),
@@ -46,7 +46,7 @@ impl From<Vec<PlannedAction>> for Difference {
     }
 }
 
-/// One action, and what it means if its condition does not hold.
+/// One action, and what a failure of its condition means.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedAction {
     pub(crate) action: TransactAction,
@@ -54,31 +54,31 @@ pub(crate) struct PlannedAction {
 }
 
 impl PlannedAction {
-    /// An action whose condition holds as long as what was read is not old.
+    /// An action whose condition fails only if a read was stale.
     pub(crate) fn or_changed(action: TransactAction) -> PlannedAction {
         PlannedAction { action, on_conflict: OnConflict::Changed }
     }
 
-    /// A row that is written with changes; they do not happen if its condition does not hold.
+    /// A row that is written with changes; if its condition fails, nothing is written.
     pub(crate) fn piggybacked(action: TransactAction) -> PlannedAction {
         PlannedAction { action, on_conflict: OnConflict::LostRace }
     }
 }
 
-/// What it means that a condition did not hold.
+/// What the failure of a condition means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OnConflict {
-    /// The entity is not what was read: read it again.
+    /// The entity has changed: read it again.
     Changed,
-    /// A value that the entity has is guarded for another one.
+    /// The guard of a value that the entity has belongs to another entity.
     NotMine { owner: EntityKey },
     /// Another entity has the value.
     UniqueViolation { by: EntityKey, unique: UniqueId },
-    /// What it refers to is not there, or about to go.
+    /// The target of a reference does not exist, or is being deleted.
     TargetGone { owner: EntityKey, field: FieldId, target: EntityKey },
-    /// A piggybacked row was written by somebody else: the changes have happened before, or whoever
-    /// sent them is not alone.
+    /// Another writer wrote the piggybacked row: the changes were applied before, or two writers
+    /// compete for it.
     LostRace,
-    /// Somebody else has added to the same ranked counter: add to what it is now.
+    /// Another writer has changed the ranked counter: add to its new value.
     CounterMoved,
 }

@@ -1,6 +1,6 @@
-//! Several changes, together or not at all: read, decide, plan, commit; again if others were faster.
-//! Touches one transaction, and a second one before it that marks what is to be deleted. A deletion
-//! that does not fit is handed to `background`.
+//! Executes several changes, all or none: read, decide, plan, commit; retry if a row has changed.
+//! Writes one transaction, and one before it that marks what is to be deleted. Hands a deletion that
+//! does not fit to `background`.
 
 use keyloom_model::{IdSource, Image, OwnRow};
 use keyloom_query::DeletionState;
@@ -8,25 +8,39 @@ use keyloom_store::Error as StoreError;
 
 use super::admit::Decision;
 use super::cascade::{Cascade, Expansion};
-use super::commit::{Outcome, commit};
+use super::commit::Outcome;
 use super::settle::{Hidden, SettledReader};
 use super::tombstone::{self, Marked};
 use super::write_set::{Footprint, WriteSet};
 use super::{
-    ACTIONS_MAX, ATTEMPTS_MAX, AttemptState, Difference, Done, IdempotencyKey, Intent,
-    PlannedAction, WriteContext,
+    ACTIONS_MAX, AttemptState, Difference, Done, IdempotencyKey, Intent, PlannedAction,
+    WriteContext,
 };
 use crate::background::{LargeDeletion, delete_in_background};
 use crate::error::Error;
 
-/// What is to be written together.
+/// Changes to write in one transaction.
 #[derive(Debug, Default)]
 pub(crate) struct WriteRequest {
     pub(crate) intents: Vec<Intent>,
-    /// Under which it happens once.
+    /// Makes the request idempotent.
     pub(crate) idempotency_key: Option<IdempotencyKey>,
-    /// Rows that are written with the changes or not at all.
+    /// Rows to write in the same transaction.
     pub(crate) piggybacked: Vec<PlannedAction>,
+    pub(crate) existence: Existence,
+}
+
+/// What is known, before any is read, about whether the entities of a request exist. Entities that
+/// are assumed not to exist are not read; the conditions of the transaction hold all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Existence {
+    /// Nothing: each is read first.
+    #[default]
+    Unknown,
+    /// They probably do not exist. If the assumption fails, they are read.
+    Unlikely,
+    /// They cannot exist: their ids were just generated.
+    Impossible,
 }
 
 impl From<Intent> for WriteRequest {
@@ -42,7 +56,7 @@ impl From<Vec<Intent>> for WriteRequest {
 }
 
 impl WriteRequest {
-    /// The actions that are written besides those of the intents.
+    /// Returns the actions besides those of the intents.
     pub(crate) fn others(
         &self,
         ctx: &WriteContext<'_>,
@@ -56,26 +70,26 @@ impl WriteRequest {
     }
 }
 
-/// What became of an intent.
+/// The result of an intent.
 #[derive(Debug)]
 pub(crate) struct Executed {
-    /// The version that the entity had; none if there was none, or a large deletion took it.
+    /// The version before; none if the entity did not exist, or a large deletion removed it.
     pub(crate) version_before: Option<String>,
-    /// What the entity is afterwards.
+    /// The entity afterwards.
     pub(crate) after: Option<Image>,
 }
 
 impl Executed {
-    /// That of one that is gone.
+    /// The result of a large deletion.
     const GONE: Executed = Executed { version_before: None, after: None };
 
-    /// The version that the entity has afterwards.
+    /// Returns the version afterwards.
     pub(crate) fn version_after(&self) -> Option<&str> {
         self.after.as_ref().map(|image| image.version.as_str())
     }
 }
 
-/// Makes requests happen.
+/// Executes requests.
 pub(crate) struct Executor<'a> {
     ctx: WriteContext<'a>,
 }
@@ -85,41 +99,41 @@ impl<'a> Executor<'a> {
         Executor { ctx }
     }
 
-    /// Makes all intents happen together; for each, what became of it.
+    /// Executes all intents in one transaction, and returns the result of each.
     pub(crate) async fn execute(&self, request: &WriteRequest) -> Result<Vec<Executed>, Error> {
         self.check_distinct(&request.intents)?;
-        let assumes_new = request.intents.iter().all(|intent| self.has_generated_id(intent));
-        let mut state = AttemptState { assumes_new, ..AttemptState::default() };
-        for _ in 0..ATTEMPTS_MAX {
-            match self.attempt(request, &mut state).await {
+        let existence = match request.intents.iter().all(|intent| self.has_generated_id(intent)) {
+            true => Existence::Impossible,
+            false => request.existence,
+        };
+        let mut state = AttemptState { existence, ..AttemptState::default() };
+        let executed = self.attempt_until_done(request, &mut state).await;
+        if executed.is_err() {
+            tombstone::abandon(&self.ctx, &mut state).await;
+        }
+        executed
+    }
+
+    async fn attempt_until_done(
+        &self,
+        request: &WriteRequest,
+        state: &mut AttemptState,
+    ) -> Result<Vec<Executed>, Error> {
+        let mut attempts = self.ctx.attempts();
+        loop {
+            attempts.next().await?;
+            match self.attempt(request, state).await {
                 Ok(Some(executed)) => return Ok(executed),
-                Ok(None) => state.assumes_new = false,
-                Err(error) => {
-                    tombstone::abandon(&self.ctx, &mut state).await;
-                    return Err(error);
-                }
+                Ok(None) => {}
+                // It may be no error if one of the entities exists.
+                Err(error) if state.existence == Existence::Unlikely && !is_failure(&error) => {}
+                Err(error) => return Err(error),
             }
-        }
-        tombstone::abandon(&self.ctx, &mut state).await;
-        Err(Error::Contended)
-    }
-
-    /// The same for entities that are most likely not there: they are not read, as long as none is
-    /// found by the conditions of the transaction.
-    pub(crate) async fn execute_new(&self, request: &WriteRequest) -> Result<Vec<Executed>, Error> {
-        self.check_distinct(&request.intents)?;
-        let mut state = AttemptState { assumes_new: true, ..AttemptState::default() };
-        match self.attempt(request, &mut state).await {
-            Ok(Some(executed)) => Ok(executed),
-            Err(Error::Store(error)) if !matches!(error, StoreError::Invalid(_)) => {
-                Err(error.into())
-            }
-            // One is there, or something is wrong that may be right if one is.
-            Ok(None) | Err(_) => self.execute(request).await,
+            state.existence = Existence::Unknown;
         }
     }
 
-    /// Makes all intents happen together, unless they have under the same key.
+    /// Executes all intents in one transaction, unless they were executed under the same key.
     pub(crate) async fn execute_idempotent(
         &self,
         intents: Vec<Intent>,
@@ -132,7 +146,7 @@ impl<'a> Executor<'a> {
             WriteRequest { intents, idempotency_key: Some(key.clone()), ..WriteRequest::default() };
         match self.execute(&request).await {
             Ok(executed) => Ok(Done::Now(executed.into_iter().map(|done| done.after).collect())),
-            // What stands in the way may be that they have happened meanwhile.
+            // The reason may be that a concurrent request with the same key was faster.
             Err(error) => match key.look_up(&self.ctx, &request.intents).await? {
                 Some(images) => Ok(Done::Before(images)),
                 None => Err(error),
@@ -140,11 +154,11 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// What an attempt would write. Nothing is written, and no ordinal is taken.
+    /// Returns what an attempt would write, without writing or allocating an ordinal.
     pub(crate) async fn rehearse(&self, intents: &[Intent]) -> Result<Difference, Error> {
         self.check_distinct(intents)?;
         let (mut writes, mut state) = (WriteSet::default(), AttemptState::default());
-        // Each that would get an ordinal gets another one here, so that no two are taken for one.
+        // Distinct placeholders, so that no two new entities share postings.
         for (intent, ordinal) in intents.iter().zip(0..) {
             let before = self.ctx.reader().get_any(intent.key()).await?;
             let is_seen = |row: &OwnRow| row.deletion.is_none() && !self.ctx.is_expired(row);
@@ -168,7 +182,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// One attempt; none if what was read has changed meanwhile.
+    /// Makes one attempt; returns none if a read was stale.
     async fn attempt(
         &self,
         request: &WriteRequest,
@@ -195,7 +209,7 @@ impl<'a> Executor<'a> {
         Ok(is_done.then_some(executed))
     }
 
-    /// Reads what each intent is about, and decides what becomes of it.
+    /// Reads the entity of each intent, and applies the intent.
     async fn decide(
         &self,
         intents: &[Intent],
@@ -203,12 +217,12 @@ impl<'a> Executor<'a> {
     ) -> Result<Footprint, Error> {
         let mut footprint = Footprint::default();
         for intent in intents {
-            let before = match state.assumes_new {
-                true => None,
-                false => SettledReader::new(self.ctx).read_for(intent, state).await?,
+            let before = match state.existence {
+                Existence::Unlikely | Existence::Impossible => None,
+                Existence::Unknown => SettledReader::new(self.ctx).read_for(intent, state).await?,
             };
             let decision = match (intent, before) {
-                // It has more time than it had.
+                // Its expiry was postponed.
                 (Intent::Expire { .. }, Some(row)) if !self.ctx.is_expired(&row) => {
                     Decision::Unchanged(Some(row))
                 }
@@ -225,10 +239,10 @@ impl<'a> Executor<'a> {
         Ok(footprint)
     }
 
-    /// Whether everything that takes part goes into one transaction, with the end of its deletion
-    /// record and the actions that go with it.
+    /// Whether all transitions fit into one transaction, with the removal of the deletion record and
+    /// the other actions of the request.
     fn fits(&self, request: &WriteRequest, writes: &WriteSet) -> Result<bool, Error> {
-        // What is wrong with a transaction that nothing was added to is reported by its commit.
+        // If nothing was added, the commit reports what is wrong.
         if writes.transitions().len() <= request.intents.len() {
             return Ok(true);
         }
@@ -237,7 +251,7 @@ impl<'a> Executor<'a> {
         Ok(difference.fits(1 + keys + request.piggybacked.len()))
     }
 
-    /// A deletion that does not fit into one transaction. Nothing can be changed together with it.
+    /// Runs a deletion that does not fit into one transaction. It must be the only intent.
     async fn delete_large(
         &self,
         request: &WriteRequest,
@@ -250,7 +264,7 @@ impl<'a> Executor<'a> {
                 Ok(vec![Executed::GONE])
             }
             [Intent::Expire { key }] => {
-                // What was changed since it was read may have more time, or be gone.
+                // If it has changed since it was read, it may not be expired any more.
                 let read = writes.transitions().iter().find(|member| member.key == *key);
                 let version = read.and_then(|member| member.before.as_ref());
                 let expected = version.map(|before| before.image.version.as_str());
@@ -269,10 +283,10 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// For each intent, what became of it.
+    /// Returns the result of each intent.
     fn executed(&self, intents: &[Intent], footprint: &Footprint) -> Vec<Executed> {
         let version = |row: &OwnRow| row.image.version.clone();
-        // What others do to an entity of the same transaction counts: take it from the write set.
+        // The write set includes what other intents do to the entity.
         let executed = |intent: &Intent| match footprint.writes.get(&self.ctx.own_key(intent.key()))
         {
             Some(member) => Executed {
@@ -290,7 +304,7 @@ impl<'a> Executor<'a> {
         intents.iter().map(executed).collect()
     }
 
-    /// Commits everything; false if what was read has changed meanwhile.
+    /// Commits everything; returns false if a read was stale.
     async fn commit(
         &self,
         footprint: &Footprint,
@@ -306,7 +320,7 @@ impl<'a> Executor<'a> {
         let end = record.map(|record| record.remove(ctx.table, DeletionState::Marking));
         difference.actions.extend(end);
         difference.actions.extend(others);
-        match commit(ctx.store, difference).await? {
+        match ctx.commit_difference(difference).await? {
             Outcome::Done => {
                 state.end_deletion();
                 Ok(true)
@@ -319,7 +333,7 @@ impl<'a> Executor<'a> {
                 SettledReader::new(*ctx).make_room(conflict, state).await?;
                 Ok(false)
             }
-            // What is in the transaction itself is missed there first.
+            // The target is in the read set of this transaction: it has changed.
             Outcome::TargetGone { target, .. }
                 if footprint.reads.iter().any(|row| row.image.key == target) =>
             {
@@ -327,7 +341,7 @@ impl<'a> Executor<'a> {
             }
             Outcome::TargetGone { owner, field, target } => {
                 match SettledReader::new(*ctx).read_with(&target, state, Hidden::Leave).await? {
-                    // It is back, or its tombstone was one of a deletion that is called off now.
+                    // It was created again, or the deletion that marked it is canceled now.
                     Some(row) if !ctx.is_expired(&row) => Ok(false),
                     Some(_) | None => Err(ctx.layouts.target_gone(&owner, field, &target)),
                 }
@@ -335,8 +349,7 @@ impl<'a> Executor<'a> {
         }
     }
 
-    /// Whether an intent creates an entity whose id was just generated: nothing can be there, so the
-    /// first attempt does not read it. The condition of its put holds all the same.
+    /// Whether an intent creates an entity whose id was just generated.
     fn has_generated_id(&self, intent: &Intent) -> bool {
         match intent {
             Intent::Create { key, .. } => {
@@ -363,4 +376,9 @@ impl<'a> Executor<'a> {
             }
         }
     }
+}
+
+/// Whether the store failed, as opposed to refusing what was decided.
+fn is_failure(error: &Error) -> bool {
+    matches!(error, Error::Store(error) if !matches!(error, StoreError::Invalid(_)))
 }

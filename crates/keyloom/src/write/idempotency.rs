@@ -1,5 +1,5 @@
-//! Idempotency records: that changes have happened under a key, and what was answered. Written in the
-//! same transaction as the changes, so there is one if and only if they happened.
+//! Idempotency records: which changes were applied under a key, and their result. Written in the same
+//! transaction as the changes, so a record exists if and only if they were applied.
 //!
 //! ```text
 //! ("m", "receipt", hash of tenant and key) / 0   fingerprint, answers, when it expires
@@ -13,9 +13,9 @@ use keyloom_value::{Comparison, Condition, Item, Number, Path, Value};
 use super::{Intent, PlannedAction, WriteContext};
 use crate::error::Error;
 
-/// How long a record counts.
+/// How long a record is valid.
 const KEPT_SECS: i64 = 24 * 60 * 60;
-/// As large as a row can be, with room for its key.
+/// The limit of a row, with room for its key.
 const RECORD_BYTES_MAX: usize = 399 * 1024;
 
 const NAME: &str = "receipt";
@@ -25,27 +25,27 @@ const ID: &str = "id";
 const VERSION: &str = "version";
 const FIELDS: &str = "fields";
 
-/// What a caller gives so that changes happen once.
+/// An idempotency key with the changes that it stands for.
 #[derive(Clone, Debug)]
 pub(crate) struct IdempotencyKey {
     /// The key as the caller gave it.
     pub(crate) name: String,
-    /// Of tenant and key: where the record is.
+    /// The hash of tenant and key: where the record is.
     pub(crate) place: [u8; 32],
-    /// Of the changes.
+    /// The hash of the changes.
     pub(crate) fingerprint: [u8; 32],
 }
 
-/// A record, read.
+/// A record that was read.
 #[derive(Debug)]
 pub(crate) struct IdempotencyRecord {
     fingerprint: Vec<u8>,
-    /// For each change what the entity was afterwards.
+    /// The entity after each change.
     answers: Vec<Option<Answer>>,
     expiry_secs: i64,
 }
 
-/// An entity, but for what is said by the change that it answers.
+/// An entity without kind and tenant, which are those of its change.
 #[derive(Debug)]
 struct Answer {
     id: String,
@@ -53,7 +53,7 @@ struct Answer {
     fields: Item,
 }
 
-/// What came of changes that happen once.
+/// The result of idempotent changes.
 #[derive(Debug)]
 pub(crate) enum Done {
     Now(Vec<Option<Image>>),
@@ -61,7 +61,7 @@ pub(crate) enum Done {
 }
 
 impl IdempotencyKey {
-    /// What was answered under the key before, if it was. One read.
+    /// Returns the result of an earlier request with this key. One read.
     pub(crate) async fn look_up(
         &self,
         ctx: &WriteContext<'_>,
@@ -69,8 +69,12 @@ impl IdempotencyKey {
     ) -> Result<Option<Vec<Option<Image>>>, Error> {
         let get = Get::new(ctx.table, self.row_key().to_item());
         let Some(row) = ctx.store.get(get).await? else { return Ok(None) };
-        let damaged =
-            || Error::damaged(format!("The receipt of the key `{}` cannot be read.", self.name));
+        let damaged = || {
+            Error::damaged(format!(
+                "The idempotency record of the key `{}` cannot be read.",
+                self.name
+            ))
+        };
         let record = IdempotencyRecord::read(&row).ok_or_else(damaged)?;
         if record.expiry_secs < now_secs(ctx) {
             return Ok(None);
@@ -86,11 +90,11 @@ impl IdempotencyKey {
         Ok(Some(answers.map(|(answer, key)| Some(answer?.image(key))).collect()))
     }
 
-    /// Writes the record of the key, unless there is one.
+    /// Returns the action that writes the record, on condition that none exists.
     ///
     /// # Errors
     ///
-    /// If the answers are larger than a row can be.
+    /// If the result does not fit into a row.
     pub(crate) fn record(
         &self,
         ctx: &WriteContext<'_>,
@@ -121,7 +125,7 @@ fn now_secs(ctx: &WriteContext<'_>) -> i64 {
 }
 
 impl IdempotencyRecord {
-    /// Whether a row of Keyloom's own is one.
+    /// Whether a system row is an idempotency record.
     pub(crate) fn is_at(partition: &[u8]) -> bool {
         partition.starts_with(RowKey::system(NAME, &[]).partition.as_bytes())
     }
@@ -137,7 +141,7 @@ impl IdempotencyRecord {
 }
 
 impl Answer {
-    /// None in the inner option for an entity that was deleted.
+    /// The inner option is none if the entity was deleted.
     fn read(value: &Value) -> Option<Option<Answer>> {
         let item = match value {
             Value::Null => return Some(None),
@@ -149,10 +153,10 @@ impl Answer {
         Some(Some(Answer { id: text(ID)?, version: text(VERSION)?, fields: fields.clone() }))
     }
 
-    /// The entity that a change answered with. Kind and tenant are those of the change.
+    /// Restores the entity. Kind and tenant are those of the change.
     fn image(self, key: &EntityKey) -> Image {
         let key = EntityKey { id: self.id, ..key.clone() };
-        // Answers do not show its ordinal.
+        // Records do not expose the ordinal.
         Image { key, version: self.version, fields: self.fields, ordinal: None }
     }
 }

@@ -1,4 +1,4 @@
-//! What a caller wants of one entity. What that makes of the entity is decided in `admit`.
+//! What a caller wants to happen to one entity. `admit` applies it.
 
 use keyloom_model::EntityKey;
 use keyloom_value::Item;
@@ -6,20 +6,20 @@ use keyloom_value::Item;
 use crate::change::Author;
 use crate::import::Existing;
 
-/// What a caller wants of one entity.
+/// What a caller wants to happen to one entity.
 #[derive(Clone, Debug)]
 pub(crate) enum Intent {
-    /// A new one.
+    /// Create it.
     Create { key: EntityKey, document: Item, author: Author },
-    /// Some fields become others.
+    /// Change some fields.
     Update { key: EntityKey, patch: Item, expected: Option<String>, author: Author },
-    /// All fields become these.
+    /// Replace all fields.
     Put { key: EntityKey, document: Item, expected: Option<String>, author: Author },
-    /// It is there with these fields, whoever makes its ids.
+    /// Create or replace it with this id, even if ids of its kind are generated.
     Import { key: EntityKey, document: Item, existing: Existing },
-    /// It goes.
+    /// Delete it.
     Delete { key: EntityKey, expected: Option<String> },
-    /// It goes, because its time has come.
+    /// Delete it if it has expired.
     Expire { key: EntityKey },
 }
 

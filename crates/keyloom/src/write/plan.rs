@@ -1,5 +1,6 @@
-//! From transitions to the difference that one transaction writes: rows(after) − rows(before), with
-//! postings and counters. The only place where derived rows become writes. Pure: it reads nothing.
+//! Turns transitions into the difference that one transaction writes: rows(after) − rows(before),
+//! with postings and counters. The only place where derived rows become writes. Pure: it reads
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,28 +19,28 @@ use super::write_set::Footprint;
 use crate::error::Error;
 use crate::schema::Layouts;
 
-/// Makes differences.
+/// Plans transactions.
 pub(crate) struct Planner<'a> {
     pub(crate) layouts: &'a Layouts,
     pub(crate) table: &'a TableName,
     /// Whether the store adds to counters, so that they take no actions.
     pub(crate) adds_numbers: bool,
     pub(crate) now_ms: i64,
-    /// Deletions that are known to be called off: their tombstones mean nothing.
+    /// Deletions that are known to be canceled: their tombstones are void.
     pub(crate) called_off: &'a [String],
 }
 
-/// A transition, and the tombstones that its entity has afterwards.
+/// A transition, and the tombstones of its entity afterwards.
 struct Step<'t> {
     transition: &'t Transition,
     tombstones: Tombstones,
 }
 
-/// Rows of one side of all transitions, by key.
+/// The rows of all transitions before, or after, by key.
 type Rows<'t> = BTreeMap<RowKey, (Row, &'t Transition)>;
 
 impl Planner<'_> {
-    /// The difference that makes all transitions happen together.
+    /// Returns the difference that applies all transitions.
     ///
     /// # Errors
     ///
@@ -57,7 +58,7 @@ impl Planner<'_> {
         Ok(Difference { actions, postings, counters })
     }
 
-    /// The same for a whole transaction: what it has only read must still be what was read.
+    /// Returns the difference of a transaction whose read set must be unchanged.
     pub(crate) fn plan_transaction(&self, footprint: &Footprint) -> Result<Difference, Error> {
         let mut difference = self.plan(footprint.writes.transitions())?;
         for row in &footprint.reads {
@@ -69,8 +70,8 @@ impl Planner<'_> {
         Ok(difference)
     }
 
-    /// Transitions in parts, each of which goes into one transaction with so many other actions. What
-    /// cannot be planned together is left to be tried one by one.
+    /// Splits transitions into batches that each fit into one transaction with this many other
+    /// actions. Transitions that cannot be planned together are in batches of one.
     pub(crate) fn batches<'t>(
         &self,
         transitions: &'t [Transition],
@@ -90,7 +91,7 @@ impl Planner<'_> {
         batches
     }
 
-    /// The rows that come, go and change.
+    /// Plans the rows that are added, removed and changed.
     fn rows(&self, steps: &[Step<'_>]) -> Result<Vec<PlannedAction>, Error> {
         let (before, after) = (self.rows_before(steps)?, self.rows_after(steps)?);
         let gone = before.iter().filter(|(key, _)| !after.contains_key(key));
@@ -119,7 +120,7 @@ impl Planner<'_> {
         for Step { transition, tombstones } in steps {
             let Some(new) = &transition.after else { continue };
             for mut row in self.layouts.current.rows_with(new, &tombstones.pending)? {
-                // The own row and its copy say of an entity what it is.
+                // Only the own row and its copy carry tombstones.
                 let deletion = tombstones.deletion.as_deref();
                 if let Some(deletion) = deletion.filter(|_| row.item.contains(VERSION)) {
                     row.item.insert(DELETION, deletion);
@@ -142,7 +143,7 @@ impl Planner<'_> {
         Ok(after)
     }
 
-    /// Removes a row that is not there after the change.
+    /// Removes a row that does not exist afterwards.
     fn delete(&self, row: &Row, transition: &Transition) -> PlannedAction {
         let delete = Delete::new(self.table, row.key.to_item());
         match row.reason {
@@ -155,14 +156,14 @@ impl Planner<'_> {
                 let on_conflict = OnConflict::NotMine { owner: transition.key.clone() };
                 PlannedAction { action: TransactAction::Delete(delete.when(mine)), on_conflict }
             }
-            // The own row's condition stands for it.
+            // The condition of the own row covers it.
             Reason::Link(_) | Reason::Posting => {
                 PlannedAction::or_changed(TransactAction::Delete(delete))
             }
         }
     }
 
-    /// Writes a row that is there after the change; nothing if it is there already.
+    /// Writes a row that exists afterwards, unless it exists already.
     fn put(&self, row: Row, old: Option<&Row>, transition: &Transition) -> Option<PlannedAction> {
         let is_there = old.is_some_and(|old| old.item == row.item);
         match row.reason {
@@ -172,7 +173,7 @@ impl Planner<'_> {
             }
             Reason::Guard(_) | Reason::Link(_) | Reason::Posting if is_there => None,
             Reason::Guard(unique) => {
-                // Another entity of the same transaction may give it up.
+                // Another entity of the same transaction may release it.
                 let free = Condition::missing(PARTITION).or(owned_by(old.unwrap_or(&row)));
                 let mut put = Put::new(self.table, row.item).when(free);
                 put.on_failure = OnFailure::ReturnItem;
@@ -180,14 +181,14 @@ impl Planner<'_> {
                     OnConflict::UniqueViolation { by: transition.key.clone(), unique };
                 Some(PlannedAction { action: TransactAction::Put(put), on_conflict })
             }
-            // The own row's condition stands for it.
+            // The condition of the own row covers it.
             Reason::Link(_) | Reason::Posting => {
                 Some(PlannedAction::or_changed(TransactAction::Put(Put::new(self.table, row.item))))
             }
         }
     }
 
-    /// The posting lists that entities join and leave.
+    /// Plans the posting lists that entities join and leave.
     fn postings(&self, steps: &[Step<'_>]) -> Result<Vec<SetChange>, Error> {
         let mut changes: BTreeMap<(SetName, Membership), Vec<u64>> = BTreeMap::new();
         let mut note = |(set, ordinal), becomes| {
@@ -214,7 +215,7 @@ impl Planner<'_> {
         Ok(changes.into_iter().map(change).collect())
     }
 
-    /// What the transitions together add to counters.
+    /// Sums up what the transitions add to counters.
     fn counters(&self, steps: &[Step<'_>]) -> Result<Counters, Error> {
         let mut counters = Counters::new(self.table, !self.adds_numbers);
         for Step { transition, tombstones } in steps {
@@ -222,7 +223,7 @@ impl Planner<'_> {
             let before = before.transpose()?.unwrap_or_default();
             if let Some(new) = &transition.after {
                 let after = self.layouts.counters_after(new, &tombstones.pending)?;
-                // What it has added to before stays where it is.
+                // A counter that it already contributes to needs no room.
                 for counter in &after {
                     let room = self.layouts.current.counters().check_room(new.key.entity, counter);
                     room.or_else(|error| before.contains(counter).then_some(()).ok_or(error))?;
@@ -234,7 +235,7 @@ impl Planner<'_> {
         Ok(counters)
     }
 
-    /// The tombstones of deletions that an entity has after a change.
+    /// Returns the tombstones of an entity after a transition.
     fn tombstones_after(&self, transition: &Transition) -> Tombstones {
         let Some(before) = &transition.before else {
             return match &transition.tombstones {
@@ -264,8 +265,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whoever changes an entity and sees a reference that a deletion is about to clear, checks that
-    /// it has not happened.
+    /// A write of an entity with a reference that a deletion will clear checks that the deletion was
+    /// not applied.
     fn check_undecided(&self, steps: &[Step<'_>]) -> Vec<PlannedAction> {
         let mut deletions = BTreeSet::new();
         for Step { transition, tombstones } in steps {
@@ -287,14 +288,14 @@ impl Planner<'_> {
         deletions.into_iter().map(check).collect()
     }
 
-    /// Checks that an entity is still what was read.
+    /// Checks that an entity is unchanged since it was read.
     fn check_unchanged(&self, key: &RowKey, row: &OwnRow, actions: &mut Vec<PlannedAction>) {
         let key = key.to_item();
         let mut checks = actions.iter_mut().filter_map(|planned| match &mut planned.action {
             TransactAction::Check(check) => Some(check),
             TransactAction::Put(_) | TransactAction::Update(_) | TransactAction::Delete(_) => None,
         });
-        // Another one may refer to it: then it is checked already, for being there.
+        // If another entity newly refers to it, its existence is checked already.
         if let Some(check) = checks.find(|check| check.key == key) {
             check.condition = check.condition.clone().and(as_read(row));
             return;
@@ -304,7 +305,7 @@ impl Planner<'_> {
         actions.push(PlannedAction::or_changed(TransactAction::Check(check)));
     }
 
-    /// Checks that everything that is newly referred to is there to stay.
+    /// Checks that all new targets of references exist and are not being deleted.
     fn check_targets(&self, transitions: &[Transition]) -> Result<Vec<PlannedAction>, Error> {
         let mut checks: BTreeMap<RowKey, PlannedAction> = BTreeMap::new();
         for transition in transitions {
@@ -342,7 +343,7 @@ impl Planner<'_> {
             let unchanged = before.is_some_and(|old| old.image.fields.get(name) == Some(id));
             (!unchanged).then_some((link.field, link.target, id.as_s()?))
         });
-        // What a list had before may be gone, and stays in it.
+        // Elements that were in a list before may be deleted, and stay in it.
         let listed = entity.reference_lists().filter(|_| references == References::Checked);
         let listed = listed.flat_map(|(field, target)| {
             let name = &entity.field(field).name;
@@ -353,7 +354,7 @@ impl Planner<'_> {
         linked.chain(listed).map(target).collect()
     }
 
-    /// It is there, no deletion is about to take it, and it has not expired.
+    /// Checks that a target exists, is not being deleted and has not expired.
     fn is_there(&self, key: &RowKey, target: &EntityKey) -> Check {
         let mut unmarked = Condition::missing(DELETION);
         for deletion in self.called_off {
@@ -366,14 +367,24 @@ impl Planner<'_> {
             let field = Path::from(entity.field(field).name.as_str());
             let later =
                 Condition::compare(field.clone(), Comparison::Greater, Value::from(self.now_ms));
-            condition = condition.and(Condition::missing(field).or(later));
+            let mut lives = Condition::missing(field).or(later);
+            if let Some(default) = self.layouts.current.expiry().default(target.entity)
+                && default.time_ms <= self.now_ms
+            {
+                // Rows that are older than the field have expired by its default.
+                let oldest = Value::from(u64::from(default.revision));
+                let is_newer =
+                    Condition::compare(Path::from(REVISION), Comparison::Greater, oldest);
+                lives = lives.and(is_newer);
+            }
+            condition = condition.and(lives);
         }
         let table = self.table.clone();
         Check { table, key: key.to_item(), condition, on_failure: OnFailure::Nothing }
     }
 }
 
-/// The elements of a list; none if it is absent.
+/// Returns the elements of a list; none if it is absent.
 fn elements<'f>(fields: &'f Item, name: &str) -> &'f [Value] {
     match fields.get(name) {
         Some(Value::L(elements)) => elements,
@@ -381,12 +392,12 @@ fn elements<'f>(fields: &'f Item, name: &str) -> &'f [Value] {
     }
 }
 
-/// The own row of a transition is what was read, or not there if it was not.
+/// The own row of a transition is unchanged since it was read, or still does not exist.
 fn unchanged(transition: &Transition) -> Condition {
     transition.before.as_ref().map_or_else(|| Condition::missing(PARTITION), as_read)
 }
 
-/// The own row is exactly what was read: version, revision and tombstones tell.
+/// The own row is exactly what was read, by its version, revision and tombstones.
 pub(crate) fn as_read(row: &OwnRow) -> Condition {
     let tombstone = match &row.deletion {
         None => Condition::missing(DELETION),

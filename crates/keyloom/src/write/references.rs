@@ -1,45 +1,45 @@
-//! What references say about entities and about the deletion of their targets. Pure: it knows the
-//! layout and reads nothing.
+//! The rules of references: who refers to whom, and what the deletion of a target means. Pure: it
+//! uses the layout and reads nothing.
 
 use keyloom_model::{EntityKey, FieldId, Image, Layout, Link, OnDelete, OwnRow, RowKey};
 use keyloom_value::Value;
 
 use crate::error::Error;
 
-/// How many links are read at once.
+/// The number of links in one read.
 pub(crate) const LINKS_PAGE: u32 = 100;
 
-/// The references of a layout.
+/// The rules of the references of a layout.
 #[derive(Clone, Copy)]
 pub(crate) struct ReferenceRules<'a> {
     pub(crate) layout: &'a Layout,
 }
 
 impl ReferenceRules<'_> {
-    /// Whether others can refer to it at all.
+    /// Whether the model has references to entities of this kind.
     pub(crate) fn is_referable(&self, key: &EntityKey) -> bool {
         !self.layout.references().to(key.entity).is_empty()
     }
 
-    /// How the field of an owner refers.
+    /// Returns the link of a field of an owner.
     pub(crate) fn link(&self, owner: &EntityKey, field: FieldId) -> Option<Link> {
         let links = self.layout.references().of(owner.entity);
         links.iter().find(|link| link.field == field).copied()
     }
 
-    /// The name of the field that refers.
+    /// Returns the name of the referring field.
     pub(crate) fn field_name(&self, link: &Link) -> &str {
         &self.layout.model().entity(link.owner).field(link.field).name
     }
 
-    /// Whether an entity refers to another one with a field.
+    /// Whether the field of a link refers to a target.
     pub(crate) fn refers(&self, image: &Image, link: &Link, target: &EntityKey) -> bool {
         let value = image.fields.get(self.field_name(link));
         value.and_then(Value::as_s) == Some(target.id.as_str())
     }
 
-    /// Whether one that refers goes with its target: as the reference says, and in any case if it
-    /// has expired. Nobody sees that any more, so it holds nothing.
+    /// Whether the owner of a reference is deleted with its target: if the reference cascades; and if
+    /// it forbids the deletion but the owner has expired, because expired entities are invisible.
     pub(crate) fn goes_with(&self, link: &Link, is_expired: bool) -> bool {
         match link.on_delete {
             OnDelete::Cascade => true,
@@ -48,7 +48,7 @@ impl ReferenceRules<'_> {
         }
     }
 
-    /// The key of the copy of an entity that stands with its parent.
+    /// Returns the key of the copy of an entity in the partition of its parent.
     pub(crate) fn copy_key(&self, row: &OwnRow) -> Option<RowKey> {
         let entity = self.layout.model().entity(row.image.key.entity);
         let field = entity.parent?;
@@ -57,7 +57,7 @@ impl ReferenceRules<'_> {
         Some(self.layout.references().key(&link, parent, &row.image.key))
     }
 
-    /// The error that says that a reference holds its target.
+    /// The error for a reference that forbids the deletion of its target.
     pub(crate) fn in_use(&self, target: &EntityKey, link: &Link) -> Error {
         let model = self.layout.model();
         let by = model.entity(link.owner);

@@ -1,6 +1,6 @@
-//! Reads an entity as it is once nothing is in its way any more: a deletion that has not happened is
-//! called off; what one has taken that has happened is removed; what has expired is deleted. So
-//! reading for a write can take transactions of its own, which are those of `background`.
+//! Reads entities for a write, and resolves what is in its way: cancels deletions that were not
+//! applied, removes what applied deletions have hidden, and deletes expired entities. So reading
+//! for a write can take transactions of its own, which are those of `background`.
 
 use keyloom_model::attribute::OWNER;
 use keyloom_model::{EntityKey, OwnRow};
@@ -8,23 +8,23 @@ use keyloom_query::DeletionState;
 use keyloom_value::Value;
 
 use super::commit::UniqueConflict;
-use super::{ATTEMPTS_MAX, AttemptState, DeletionRecord, Intent, WriteContext};
+use super::{AttemptState, DeletionRecord, Intent, WriteContext};
 use crate::background::{call_off, clear_references, expire_entity, finish_entity};
 use crate::error::Error;
 
-/// How often in a row a guard may be met whose owner does not have the value any more.
+/// How many guards may be found whose owner no longer has the value, until that counts as damage.
 const OWNERLESS_MAX: usize = 8;
 
-/// What to do about an entity that is hidden: a deletion has taken it, and has not removed it yet.
+/// What to do with a hidden entity: a deletion was applied to it and has not removed it yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Hidden {
     /// Remove it, so that its id and its unique values are free.
     Finish,
-    /// It is not there.
+    /// Treat it as absent.
     Leave,
 }
 
-/// Reads entities that nothing is in the way of any more.
+/// Reads entities once no deletion is in the way.
 pub(crate) struct SettledReader<'a> {
     ctx: WriteContext<'a>,
 }
@@ -34,7 +34,7 @@ impl<'a> SettledReader<'a> {
         SettledReader { ctx }
     }
 
-    /// What an intent is about, as it is now: a row that is there to stay, or none.
+    /// Reads the entity of an intent: a row that no deletion affects, or none.
     pub(crate) async fn read_for(
         &self,
         intent: &Intent,
@@ -42,7 +42,7 @@ impl<'a> SettledReader<'a> {
     ) -> Result<Option<OwnRow>, Error> {
         let key = intent.key();
         let hidden = match intent {
-            // It is not there any more; whoever clears it is at it.
+            // It no longer exists, and is being removed.
             Intent::Expire { .. } | Intent::Update { .. } | Intent::Delete { .. } => Hidden::Leave,
             Intent::Create { .. } | Intent::Put { .. } | Intent::Import { .. } => Hidden::Finish,
         };
@@ -55,7 +55,7 @@ impl<'a> SettledReader<'a> {
             Intent::Update { .. } | Intent::Delete { .. } => Ok(None),
             Intent::Create { .. } | Intent::Put { .. } | Intent::Import { .. } => {
                 expire_entity(&self.ctx, key).await.map_err(|error| match error {
-                    // It has expired, but a reference holds it.
+                    // It has expired, but a reference forbids its deletion.
                     Error::InUse { .. } => self.ctx.admission().exists(key),
                     error => error,
                 })?;
@@ -64,7 +64,7 @@ impl<'a> SettledReader<'a> {
         }
     }
 
-    /// An entity's own row, once no deletion is in the way.
+    /// Reads an entity's own row once no deletion is in the way.
     pub(crate) async fn read(
         &self,
         key: &EntityKey,
@@ -79,7 +79,9 @@ impl<'a> SettledReader<'a> {
         state: &mut AttemptState,
         hidden: Hidden,
     ) -> Result<Option<OwnRow>, Error> {
-        for _ in 0..ATTEMPTS_MAX {
+        let mut attempts = self.ctx.attempts();
+        loop {
+            attempts.next().await?;
             let Some(row) = self.ctx.reader().get_any(key).await? else { return Ok(None) };
             let deletion = row.deletion.as_ref().filter(|deletion| !state.is_settled(deletion));
             let Some(deletion) = deletion.map(DeletionRecord::new) else {
@@ -103,12 +105,11 @@ impl<'a> SettledReader<'a> {
                 },
             }
         }
-        Err(Error::Contended)
     }
 
-    /// Clears the references of an entity that deletions have taken which have happened. False if
-    /// its row is to be read again. Deletions that have not happened are left alone: whoever writes
-    /// the entity keeps their tombstones on its references.
+    /// Clears the references of an entity whose targets were deleted. Returns false if its row must
+    /// be read again. Ignores deletions that were not applied: a write of the entity keeps their
+    /// tombstones on its references.
     async fn clear_taken_references(
         &self,
         row: &OwnRow,
@@ -133,8 +134,8 @@ impl<'a> SettledReader<'a> {
         Ok(true)
     }
 
-    /// A unique value is taken. If its owner is only not gone yet, it goes now; otherwise that is
-    /// the answer.
+    /// Resolves a unique violation: deletes the owner of the value if it has expired, and otherwise
+    /// returns the violation.
     pub(crate) async fn make_room(
         &self,
         conflict: UniqueConflict,
@@ -149,7 +150,7 @@ impl<'a> SettledReader<'a> {
         {
             if self.ctx.is_expired(&row) {
                 return expire_entity(&self.ctx, &owner).await.map_err(|error| match error {
-                    // It has expired, but a reference holds it, and it its value.
+                    // It has expired, but a reference forbids its deletion, so it keeps its value.
                     Error::InUse { .. } => layouts.taken(by.entity, unique, Some(&owner)),
                     error => error,
                 });
@@ -159,14 +160,16 @@ impl<'a> SettledReader<'a> {
                 return Err(layouts.taken(by.entity, unique, Some(&owner)));
             }
         }
-        // It gave the value up meanwhile. That it always does so is not a matter of chance.
+        // The owner gave the value up meanwhile. If that repeats, the guard is an orphan.
         state.ownerless += 1;
         if state.ownerless < OWNERLESS_MAX {
             return Ok(());
         }
         let entity = &layouts.current.model().entity(by.entity).name;
         let unique = layouts.current.uniques().name(by.entity, unique);
-        let what = format!("A value of the unique `{unique}` of `{entity}` is guarded for nobody.");
+        let what = format!(
+            "A value of the unique `{unique}` of `{entity}` is reserved, but no entity has it."
+        );
         Err(Error::damaged(what))
     }
 }

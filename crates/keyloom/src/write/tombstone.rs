@@ -1,27 +1,26 @@
-//! Tombstones of a deletion that fits into one transaction. What others could refer to is marked
-//! first: a transaction that takes up a reference checks that its target has no tombstone. So nobody
-//! comes to refer to an entity after everyone who does was found.
+//! Tombstones of a deletion that fits into one transaction. Entities that can be referred to are
+//! marked first: a transaction that adds a reference checks that its target has no tombstone. So no
+//! reference is added after the existing ones were found.
 
 use keyloom_model::OwnRow;
 use keyloom_query::DeletionState;
 
-use super::commit::commit;
 use super::deletion_record::write_roots;
 use super::write_set::WriteSet;
 use super::{AttemptState, DeletionRecord, WriteContext};
 use crate::background::take_back;
 use crate::error::Error;
 
-/// Whether to read everything again.
+/// Whether everything must be read again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marked {
     /// Everything was marked already.
     Before,
-    /// Tombstones were set, or could not be: what was read is old.
+    /// Tombstones were written, or could not be: what was read is stale.
     Now,
 }
 
-/// Marks everything in a write set that is deleted and could be referred to.
+/// Marks the deleted entities of a write set that can be referred to.
 pub(crate) async fn mark(
     ctx: &WriteContext<'_>,
     writes: &WriteSet,
@@ -48,7 +47,7 @@ pub(crate) async fn mark(
     let mark = |row: &&OwnRow| deletion.mark(ctx.table, ctx.own_key(&row.image.key), row);
     let mut actions = vec![record];
     actions.extend(rows.iter().map(mark));
-    if commit(ctx.store, actions).await?.is_done() {
+    if ctx.commit_difference(actions).await?.is_done() {
         (state.deletion, state.marked) = (Some(deletion), marked);
     } else {
         forget_called_off(ctx, state).await?;
@@ -56,16 +55,16 @@ pub(crate) async fn mark(
     Ok(Marked::Now)
 }
 
-/// Gives the deletion of this call up.
+/// Abandons the deletion of this call.
 pub(crate) async fn abandon(ctx: &WriteContext<'_>, state: &mut AttemptState) {
     let marked = std::mem::take(&mut state.marked);
     if let Some(deletion) = state.deletion.take() {
-        // If this fails, whoever meets a tombstone of the deletion calls it off.
+        // If this fails, the next writer that finds one of its tombstones cancels the deletion.
         let _ = take_back(ctx, &deletion, &marked).await;
     }
 }
 
-/// If others have called the deletion of this call off, it begins again.
+/// Starts the deletion of this call over if another writer has canceled it.
 pub(crate) async fn forget_called_off(
     ctx: &WriteContext<'_>,
     state: &mut AttemptState,

@@ -1,53 +1,53 @@
-//! A change of one entity, from what was read to what shall be.
+//! The change of one entity from one image to another.
 
 use keyloom_model::{EntityKey, Image, OwnRow, Pending};
 
-/// A change of one entity. It happens only if the entity's own row is still what was read.
+/// The change of one entity, on condition that its own row is unchanged since it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct Transition {
     pub(crate) key: EntityKey,
-    /// Its own row as it was read; none if there was none.
+    /// Its own row as it was read; none if it did not exist.
     pub(crate) before: Option<OwnRow>,
-    /// What it becomes; none if it goes.
+    /// The new image; none if it is deleted.
     pub(crate) after: Option<Image>,
-    /// What becomes of the tombstones that deletions have left on it.
+    /// What happens to the tombstones on it.
     pub(crate) tombstones: TombstoneChange,
-    /// Whether what its lists newly refer to must be there.
+    /// Whether new targets in its lists of references must exist.
     pub(crate) references: References,
 }
 
-/// Whether what lists of references newly refer to must be there.
+/// Whether new targets in lists of references must exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum References {
-    /// It must.
+    /// They must.
     Checked,
-    /// It need not: a list that was exported may have ids of what was deleted.
+    /// They need not: an exported list may contain ids of deleted entities.
     Trusted,
 }
 
-/// What becomes of the tombstones of deletions when a row is written again.
+/// What happens to the tombstones of a row when it is rewritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum TombstoneChange {
-    /// Those go of deletions that take the entity: each is called off, or is the one that writes.
-    /// A reference that is to be cleared stays marked as long as it is there.
+    /// Tombstones on the entity are removed: their deletions are canceled, or the writer itself.
+    /// Tombstones on references stay as long as the references do.
     Drop,
-    /// They stay: the deletions may have happened, and whoever writes has not asked.
+    /// They stay: the deletions may have been applied, which the writer has not checked.
     Keep,
-    /// They become these.
+    /// They are replaced.
     Set(Tombstones),
 }
 
-/// The tombstones of deletions on one entity.
+/// The tombstones on one entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Tombstones {
-    /// The deletion that guards the entity against new references.
+    /// The deletion that protects the entity from new references.
     pub(crate) deletion: Option<String>,
-    /// What large deletions take from it.
+    /// What large deletions remove from it.
     pub(crate) pending: Pending,
 }
 
 impl Transition {
-    /// The entity keeps its ordinal, if it has one.
+    /// Creates a transition in which the entity keeps its ordinal.
     pub(crate) fn new(
         key: EntityKey,
         before: Option<OwnRow>,

@@ -1,5 +1,5 @@
 //! The write set and the read set of one transaction: every entity that it changes, each once, and
-//! those that it found as they are wanted.
+//! those that it leaves unchanged.
 
 use std::collections::HashMap;
 
@@ -7,15 +7,15 @@ use keyloom_model::{OwnRow, RowKey};
 
 use super::Transition;
 
-/// What one transaction changes, and what it has only read.
+/// The write set and the read set of one transaction.
 #[derive(Debug, Default)]
 pub(crate) struct Footprint {
     pub(crate) writes: WriteSet,
-    /// What stays as it was read belongs to the transaction too: it must still be so.
+    /// Unchanged entities, which must still be unchanged at the commit.
     pub(crate) reads: Vec<OwnRow>,
 }
 
-/// Transitions, found by the key of the own row.
+/// Transitions by the key of the own row.
 #[derive(Debug, Default)]
 pub(crate) struct WriteSet {
     transitions: Vec<Transition>,

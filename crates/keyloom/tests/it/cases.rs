@@ -1,4 +1,4 @@
-//! Random cases: how many there are, and how one that fails is told.
+//! Random cases: how many there are, and how a failure is reported.
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestRunner};

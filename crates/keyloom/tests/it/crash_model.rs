@@ -1,4 +1,4 @@
-//! The power goes at every sync while a model is changed and rows are written anew.
+//! Power failures at every sync while a model is changed and rows are rebuilt.
 
 use keyloom::{Db, Error};
 use pollster::block_on;
@@ -98,7 +98,7 @@ fn small_library(db: &Db) {
     fill(db, 12);
 }
 
-/// More rows than are written anew before progress is saved.
+/// More rows than one step of a backfill rebuilds.
 fn large_library(db: &Db) {
     fill(db, 180);
 }

@@ -1,5 +1,5 @@
-//! Rows damaged by hand: `verify` names exactly what is wrong and changes nothing; repairing mends
-//! what can be mended and says what needs a person.
+//! Rows damaged by hand: `verify` reports exactly what is wrong and changes nothing; a repair fixes
+//! what it can and reports the rest.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use pollster::block_on;
 use serde_json::json;
 
 use crate::contents::{first_layout, raw_rows, table};
-use crate::rig::{assert_said, engine, open};
+use crate::rig::{assert_golden, engine, open};
 
 pub(crate) const MODEL: &str = r#"
 [entity.person]
@@ -138,7 +138,7 @@ async fn library(store: Arc<dyn Store>) -> Db {
     db
 }
 
-/// A way to damage rows. What is then said is in `tests/said`.
+/// A way to damage rows. The findings are in `tests/golden`.
 type Case = (&'static str, fn(&Rows));
 
 const GUARDS: &[Case] = &[
@@ -253,7 +253,7 @@ fn words(found: &[Finding]) -> String {
     words.concat()
 }
 
-/// Everything that is said of a damage: without repair, with it, and what is left then.
+/// All findings of a damage: without repair, with it, and afterwards.
 fn report(store: Arc<dyn Store>, damage: fn(&Rows)) -> String {
     let db = block_on(library(store.clone()));
     damage(&Rows { store: store.clone(), layout: first_layout(MODEL) });
@@ -275,21 +275,21 @@ fn check(name: &str, cases: &[Case]) {
         assert_eq!(report_of_reference, on_engine, "{case}");
         said.push_str(&format!("# {case}\n{report_of_reference}\n"));
     }
-    assert_said(name, &said);
+    assert_golden(name, &said);
 }
 
 #[test]
-fn damaged_guards_are_named_and_mended() {
+fn damaged_guards_are_reported_and_repaired() {
     check("damaged_guards", GUARDS);
 }
 
 #[test]
-fn damaged_links_are_named_and_mended() {
+fn damaged_links_are_reported_and_repaired() {
     check("damaged_links", LINKS);
 }
 
 #[test]
-fn damaged_own_rows_are_named_and_mended_as_far_as_they_can_be() {
+fn damaged_own_rows_are_reported_and_repaired_where_possible() {
     check("damaged_entities", OWN);
 }
 

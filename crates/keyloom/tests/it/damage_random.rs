@@ -140,7 +140,7 @@ fn entities(store: &dyn Store, layout: &Layout) -> Vec<OwnRow> {
     raw_rows(store).iter().filter_map(|row| layout.read_own(row).ok()).collect()
 }
 
-/// Whoever refers to one of these, over any number of others.
+/// The entities that refer to one of these, directly or not.
 fn with_referrers(layout: &Layout, all: &[OwnRow], touched: Vec<EntityKey>) -> Vec<EntityKey> {
     let mut affected = touched;
     loop {
@@ -173,10 +173,10 @@ fn make_right(db: &Db, store: &dyn Store, layout: &Layout) {
             return;
         }
         said.push(found.iter().map(ToString::to_string).collect::<Vec<_>>());
-        let needs_person = |found: &&Finding| found.remedy == Remedy::NeedsPerson;
+        let is_unrepairable = |found: &&Finding| found.remedy == Remedy::Unrepairable;
         let ids: BTreeSet<(&str, &str)> = found
             .iter()
-            .filter(needs_person)
+            .filter(is_unrepairable)
             .map(|found| (found.entity.as_str(), found.id.as_str()))
             .collect();
         for (entity, id) in ids {
@@ -213,7 +213,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_is_damaged_is_mended_or_needs_a_person_and_the_rest_is_untouched(seed: u64) {
+    fn damage_is_repaired_or_reported_and_the_rest_is_untouched(seed: u64) {
         check(seed);
     }
 }

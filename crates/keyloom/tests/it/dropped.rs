@@ -38,11 +38,11 @@ impl Pair {
         Look { store: &*self.store, layout: &layout, now_ms, lists: true }.contents()
     }
 
-    /// Only marks of deletions that were called off may be left, and repairing takes them away.
-    fn assert_mendable(&self) {
+    /// Only tombstones of canceled deletions may be left, and a repair removes them.
+    fn assert_repairable(&self) {
         let found = block_on(self.quick.verify(Repair::Yes, |_| {})).unwrap();
         let others: Vec<_> =
-            found.iter().filter(|found| found.problem != Problem::LeftMark).collect();
+            found.iter().filter(|found| found.problem != Problem::StaleTombstone).collect();
         assert!(others.is_empty(), "{others:#?}");
         assert_clean(&self.quick);
     }
@@ -68,8 +68,8 @@ fn drop_everywhere<F: Future<Output = Result<T, Error>>, T: std::fmt::Debug>(
         let found = pair.contents();
         assert!(found == before || found == after, "after {polls} polls: {found:#?}");
         then(&pair);
-        pair.assert_mendable();
-        // Whoever opens it finds it whole, without repair.
+        pair.assert_repairable();
+        // The next process finds it consistent, without repair.
         let pair = Pair::new(setup);
         stop_after(polls, call(pair.slow.clone()));
         assert_clean(&block_on(open(ROOMS, pair.store.clone())));
@@ -150,7 +150,7 @@ fn a_dropped_transaction_is_whole_or_nothing() {
 /// it off by removing its task. It then went on with the task that was not there, 64 times, and
 /// gave up as if others had been in its way all the time.
 #[test]
-fn a_small_deletion_that_was_called_off_begins_anew() {
+fn a_small_deletion_that_was_canceled_starts_over() {
     for step in 0.. {
         let pair = Pair::new(small_family);
         let mut reached = false;
@@ -172,7 +172,7 @@ fn a_small_deletion_that_was_called_off_begins_anew() {
 }
 
 #[test]
-fn a_large_deletion_that_was_called_off_begins_anew() {
+fn a_large_deletion_that_was_canceled_starts_over() {
     for step in (0..).step_by(3) {
         let pair = Pair::new(large_family);
         let mut reached = false;

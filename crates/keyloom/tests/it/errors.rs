@@ -1,4 +1,4 @@
-//! Every error of a database as a user meets it, word by word.
+//! Every error of a database, word by word.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use pollster::block_on;
 use serde_json::json;
 
 use crate::contents::{raw_rows, table};
-use crate::rig::{assert_said, open};
+use crate::rig::{assert_golden, open};
 
 const MODEL: &str = r#"
 [entity.person]
@@ -73,30 +73,28 @@ fn reopen(model: &str) -> Error {
 
 const CASES: &[Case] = &[
     ("a model with an error", |_| reopen("[entity.person]\nfields.name = \"txt\"\n")),
-    ("a change of the model that cannot be", |_| {
+    ("an incompatible change of the model", |_| {
         reopen(&MODEL.replace("fields.name = \"text 1..40\"", "fields.name = \"int\""))
     }),
-    ("an entity that the model lacks", |db| of(block_on(db.get("persn", "ann")))),
-    ("another one", |db| of(block_on(db.get("invoice", "1")))),
-    ("a list that the model lacks", |db| of(block_on(db.list("person", "by_nam").read()))),
-    ("a list without a value", |db| of(block_on(db.list("person", "by_born").read()))),
-    ("a list with a value too many", |db| {
+    ("an unknown entity", |db| of(block_on(db.get("persn", "ann")))),
+    ("an unknown entity without a similar name", |db| of(block_on(db.get("invoice", "1")))),
+    ("an unknown list", |db| of(block_on(db.list("person", "by_nam").read()))),
+    ("a list without a value of `by`", |db| of(block_on(db.list("person", "by_born").read()))),
+    ("a list with an unexpected value", |db| {
         of(block_on(db.list("person", "by_name").by("born", 1).read()))
     }),
-    ("a range that a list lacks", |db| {
+    ("a range that does not fit the order of a list", |db| {
         of(block_on(db.list("person", "by_name").at_least("born", 1).read()))
     }),
-    ("a unique that the model lacks", |db| {
-        of(block_on(db.find("person", &[("born", Value::from(1))])))
-    }),
-    ("a place where no verification ended", |db| {
+    ("an unknown unique", |db| of(block_on(db.find("person", &[("born", Value::from(1))])))),
+    ("an invalid position of a verification", |db| {
         of(block_on(db.verify_page(keyloom::Repair::No, Some("here"))))
     }),
-    ("a document that breaks rules", |db| {
+    ("an invalid document", |db| {
         of(block_on(db.create("person", &json!({"id": "x", "name": "", "born": "old"}))))
     }),
-    ("a document that is none", |db| of(block_on(db.create("person", &json!([1]))))),
-    ("a type that lacks fields", |db| {
+    ("a document that is not an object", |db| of(block_on(db.create("person", &json!([1]))))),
+    ("a type with other fields", |db| {
         #[derive(Debug, serde::Deserialize)]
         #[expect(dead_code, reason = "it is only read into")]
         struct Person {
@@ -104,13 +102,15 @@ const CASES: &[Case] = &[
         }
         of(block_on(db.get("person", "ann")).unwrap().unwrap().to::<Person>())
     }),
-    ("nothing there", |db| of(block_on(db.delete("person", "zoe")))),
-    ("there already", |db| of(block_on(db.create("person", &json!({"id": "ann", "name": "x"}))))),
-    ("taken", |db| of(block_on(db.create("person", &json!({"id": "x", "name": "ann"}))))),
-    ("taken together", |db| {
+    ("not found", |db| of(block_on(db.delete("person", "zoe")))),
+    ("an existing id", |db| of(block_on(db.create("person", &json!({"id": "ann", "name": "x"}))))),
+    ("a duplicate value", |db| {
+        of(block_on(db.create("person", &json!({"id": "x", "name": "ann"}))))
+    }),
+    ("a duplicate combination", |db| {
         of(block_on(db.create("pet", &json!({"id": "x", "owner": "ann", "name": "Rex"}))))
     }),
-    ("not unique under a new model", |db| {
+    ("duplicates under a new model", |db| {
         block_on(db.create("toy", &json!({"name": "ball"}))).unwrap();
         Error::UniqueViolation {
             entity: "toy".to_owned(),
@@ -119,7 +119,7 @@ const CASES: &[Case] = &[
             owner: Some("2".to_owned()),
         }
     }),
-    ("another version", |db| {
+    ("a version mismatch", |db| {
         match of(block_on(db.update("person", "ann", &json!({"born": 1, "version": "v1"})))) {
             Error::VersionMismatch { entity, id, .. } => {
                 Error::VersionMismatch { entity, id, found: "v2".to_owned() }
@@ -127,23 +127,23 @@ const CASES: &[Case] = &[
             other => other,
         }
     }),
-    ("in use", |db| of(block_on(db.delete("person", "ann")))),
-    ("a target that is gone", |db| of(block_on(db.update("pet", "rex", &json!({"owner": "zoe"}))))),
-    ("the same entity twice", |db| {
+    ("a reference that forbids a deletion", |db| of(block_on(db.delete("person", "ann")))),
+    ("a missing target", |db| of(block_on(db.update("pet", "rex", &json!({"owner": "zoe"}))))),
+    ("two changes of one entity", |db| {
         let twice = vec![Change::delete("person", "bob"), Change::delete("person", "bob")];
         of(block_on(db.transact(twice)))
     }),
-    ("a key for other changes", |db| {
+    ("a reused idempotency key", |db| {
         let toy = |name| vec![Change::create("toy", &json!({"name": name})).unwrap()];
         block_on(db.transact_idempotent("4711", toy("ball"))).unwrap();
         of(block_on(db.transact_idempotent("4711", toy("doll"))))
     }),
-    ("a key that cannot be", |db| of(block_on(db.transact_idempotent("", vec![])))),
-    ("an answer that is too large", |db| {
+    ("an invalid idempotency key", |db| of(block_on(db.transact_idempotent("", vec![])))),
+    ("a result that is too large", |db| {
         let toy = |_| Change::create("toy", &json!({"name": "x".repeat(300_000)})).unwrap();
         of(block_on(db.transact_idempotent("4711", (0..2).map(toy).collect())))
     }),
-    ("a receipt that is damaged", |_| {
+    ("a damaged idempotency record", |_| {
         let (db, store) = database();
         block_on(db.transact_idempotent("4711", vec![])).unwrap();
         for mut row in raw_rows(&*store).into_iter().filter(|row| row.contains("E")) {
@@ -152,17 +152,15 @@ const CASES: &[Case] = &[
         }
         of(block_on(db.transact_idempotent("4711", vec![])))
     }),
-    ("no tenant", |db| of(block_on(db.get("bill", "1")))),
-    ("a tenant that is none", |db| of(block_on(db.tenant(true).get("bill", "1")))),
+    ("a missing tenant", |db| of(block_on(db.get("bill", "1")))),
+    ("an invalid tenant", |db| of(block_on(db.tenant(true).get("bill", "1")))),
     ("another tenant", |db| {
         of(block_on(db.tenant("a").create("bill", &json!({"id": "1", "firm": "b"}))))
     }),
-    ("no id", |db| of(block_on(db.create("person", &json!({"name": "x"}))))),
-    ("an id that is made", |db| of(block_on(db.create("toy", &json!({"id": "x"}))))),
+    ("a missing id", |db| of(block_on(db.create("person", &json!({"name": "x"}))))),
+    ("an unexpected id", |db| of(block_on(db.create("toy", &json!({"id": "x"}))))),
     ("another id", |db| of(block_on(db.put("person", "ann", &json!({"id": "bob", "name": "x"}))))),
-    ("an id that cannot be", |db| {
-        of(block_on(db.create("person", &json!({"id": "..", "name": "x"}))))
-    }),
+    ("an invalid id", |db| of(block_on(db.create("person", &json!({"id": "..", "name": "x"}))))),
     ("too many changes", |db| {
         let toy = |_| Change::create("toy", &json!({})).unwrap();
         of(block_on(db.transact((0..101).map(toy).collect())))
@@ -184,32 +182,30 @@ const CASES: &[Case] = &[
         let db = block_on(open(&model, store));
         of(block_on(db.find("person", &[("born", Value::from(1))])))
     }),
-    ("a limit that cannot be", |db| of(block_on(db.list("person", "by_name").limit(0).read()))),
-    ("a value that cannot be", |db| {
-        of(block_on(db.find("person", &[("name", Value::from(true))])))
-    }),
-    ("a cursor that is none", |db| {
-        of(block_on(db.list("person", "by_name").after("nonsense").read()))
-    }),
-    ("a cursor of another question", |db| {
+    ("an invalid limit", |db| of(block_on(db.list("person", "by_name").limit(0).read()))),
+    ("an invalid value", |db| of(block_on(db.find("person", &[("name", Value::from(true))])))),
+    ("an invalid cursor", |db| of(block_on(db.list("person", "by_name").after("nonsense").read()))),
+    ("a cursor of another query", |db| {
         let page = block_on(db.list("person", "by_name").limit(1).read()).unwrap();
         of(block_on(db.list("person", "by_name").backward().after(page.next.unwrap()).read()))
     }),
-    ("a step that the model lacks", |db| of(block_on(db.tree("pet", "rex", "ownr", None)))),
-    ("a step with other names", |db| of(block_on(db.tree("pet", "rex", "owner.home", None)))),
+    ("an unknown step", |db| of(block_on(db.tree("pet", "rex", "ownr", None)))),
+    ("an unknown step without a similar name", |db| {
+        of(block_on(db.tree("pet", "rex", "owner.home", None)))
+    }),
     ("a path that is too long", |db| {
         of(block_on(db.tree("pet", "rex", &["owner"; 9].join("."), None)))
     }),
     ("paths that are too many", |db| {
         of(block_on(db.tree("pet", "rex", &["owner"; 21].join(","), None)))
     }),
-    ("trees of another kind", |db| {
+    ("trees of different kinds", |db| {
         let rex = block_on(db.get("pet", "rex")).unwrap().unwrap();
         of(block_on(db.trees("person", vec![rex], "", None)))
     }),
     ("a tree that is too large", |_| Error::TreeTooLarge { entities_max: 5000 }),
     ("a store that is busy", |_| Error::Unanswered { rows: 7 }),
-    ("others all the time", |_| Error::Contended),
+    ("contention", |_| Error::Contended),
     ("a damaged row", |_| {
         let (db, store) = database();
         let rows = raw_rows(&*store).into_iter();
@@ -219,7 +215,7 @@ const CASES: &[Case] = &[
         }
         of(block_on(db.get("person", "ann")))
     }),
-    ("a guard for nobody", |_| {
+    ("an orphaned guard", |_| {
         let (db, store) = database();
         let is_ann = |row: &keyloom_value::Item| row.get("name") == Some(&Value::from("bob"));
         for row in raw_rows(&*store).into_iter().filter(is_ann) {
@@ -229,22 +225,22 @@ const CASES: &[Case] = &[
         }
         of(block_on(db.create("person", &json!({"id": "x", "name": "bob"}))))
     }),
-    ("no randomness", |_| {
+    ("a failing source of randomness", |_| {
         let options = Options { entropy: Arc::new(Nothing), ..Options::default() };
         of(block_on(Db::open_with(MODEL, store(), options)))
     }),
-    ("a table that cannot be", |_| {
+    ("an invalid table name", |_| {
         let options = Options { table: "a b".to_owned(), ..Options::default() };
         of(block_on(Db::open_with(MODEL, store(), options)))
     }),
 ];
 
 #[test]
-fn every_error_reads_like_a_person_wrote_it() {
+fn errors_say_what_is_wrong_where_and_how_to_fix_it() {
     let mut said = String::new();
     for (case, fail) in CASES {
         let (db, _) = database();
         said.push_str(&format!("# {case}\n{}\n\n", fail(&db).to_string().trim_end()));
     }
-    assert_said("errors", &said);
+    assert_golden("errors", &said);
 }

@@ -268,7 +268,7 @@ fn invalid_effects_are_a_failure_with_their_reason() {
     let dead = block_on(db.list("job", "by_status").by("status", "failed").read()).unwrap().items;
     assert_eq!(dead.len(), 2);
     let error = dead[0].get("error").unwrap().as_s().unwrap();
-    assert!(error.starts_with("This is no `copy`."), "{error}");
+    assert!(error.starts_with("Invalid `copy`:"), "{error}");
 }
 
 #[test]
@@ -431,7 +431,9 @@ fn a_consumer_that_is_too_far_behind_reports_it_and_can_be_resumed() {
     assert_eq!(consumer, "copy");
     let message = work.problems[0].to_string();
     assert!(
-        message.starts_with("The consumer `copy` is too far behind: changes between "),
+        message.starts_with(
+            "The consumer `copy` is too far behind: it has not seen the changes between "
+        ),
         "{message}"
     );
     assert!(block_on(db.backlog()).unwrap().consumers[0].is_lost);

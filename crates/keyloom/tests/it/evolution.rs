@@ -15,7 +15,7 @@ use crate::rig::{assert_clean, engine, open, open_at};
 
 const KITCHEN: &str = include_str!("../../../../apps/kitchen/model.toml");
 
-/// A store, and how to let it do what it does in the background.
+/// A store, and how to run its background work.
 struct World {
     store: Arc<dyn Store>,
     settle: Box<dyn Fn()>,
@@ -66,7 +66,7 @@ fn kitchen(world: &World) -> Db {
     db
 }
 
-/// The kitchen with more said about ingredients.
+/// The kitchen with more declarations about ingredients.
 fn with(more: &str) -> String {
     KITCHEN.replace("[entity.ingredient]\n", &format!("[entity.ingredient]\n{more}\n"))
 }
@@ -286,6 +286,43 @@ fn what_has_expired_does_not_stand_in_the_way_of_a_new_unique() {
     });
 }
 
+/// The first model adds a time that is `now` for what is there, the next one lets it expire by
+/// that. Rows that the backfill has not reached do not have the field.
+#[test]
+fn entities_expire_by_the_default_of_a_field_that_their_rows_lack() {
+    each_world(|world| {
+        let clock = ManualClock::new();
+        let open = |model: &str| block_on(open_at(model, world.store.clone(), &clock));
+        let holder = "[entity.holder]\nid = \"given\"\nfields.thing = \"ref thing?\"\n";
+        let model = &format!("{holder}[entity.thing]\nid = \"given\"\nlist.all = {{}}\n");
+        let db = open(model);
+        block_on(db.create("thing", &json!({"id": "old"}))).unwrap();
+        let with_time = &format!("{model}fields.until = \"time = now\"\n");
+        open(with_time);
+        clock.advance_ms(1);
+        let expiring = with_time.replace("list.all", "expires = \"until\"\nlist.all");
+        let db = open(&expiring);
+        let later = clock.now().0 + 1000;
+        block_on(db.create("thing", &json!({"id": "new", "until": later}))).unwrap();
+        let check = || {
+            assert_eq!(block_on(db.get("thing", "old")).unwrap(), None);
+            let page = block_on(db.list("thing", "all").read()).unwrap();
+            let ids: Vec<&str> = page.items.iter().map(keyloom::Record::id).collect();
+            assert_eq!(ids, ["new"]);
+            let updated = block_on(db.update("thing", "old", &json!({"until": later})));
+            assert!(matches!(updated, Err(Error::NotFound { .. })), "{updated:?}");
+            let referring = block_on(db.create("holder", &json!({"id": "h", "thing": "old"})));
+            assert!(matches!(referring, Err(Error::TargetGone { .. })), "{referring:?}");
+        };
+        check();
+        block_on(db.create("holder", &json!({"id": "i", "thing": "new"}))).unwrap();
+        world.backfill(&db);
+        check();
+        assert_eq!(block_on(db.expire(10)).unwrap(), 1);
+        block_on(db.create("thing", &json!({"id": "old"}))).unwrap();
+    });
+}
+
 #[test]
 fn an_expired_entity_that_is_held_keeps_its_value_until_it_can_go() {
     for expired in ["a", "z"] {
@@ -452,7 +489,7 @@ fn a_backfill_that_is_dropped_goes_on_where_it_was_after_the_next_opening() {
 }
 
 #[test]
-fn what_is_written_while_rows_are_written_anew_is_right_at_the_end() {
+fn writes_during_a_backfill_are_complete_at_the_end() {
     for step in 0.. {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
         let world = World { store: store.clone(), settle: Box::new(|| {}) };

@@ -101,18 +101,24 @@ fn a_job_can_be_canceled_and_rescheduled() {
     clock.advance_ms(10_000);
     block_on(db.work(&handlers)).unwrap();
     assert_eq!(*order.lock().unwrap(), ["c", "b"]);
-    let message = |result: Result<Record, Error>| result.unwrap_err().to_string();
+    let said = |result: Result<Record, Error>| result.unwrap_err().to_string();
     assert_eq!(
-        message(block_on(db.cancel("a"))),
-        "The job `a` cannot be canceled: it is canceled."
+        said(block_on(db.cancel("a"))),
+        "The job `a` cannot be canceled: its status is `canceled`."
     );
-    assert_eq!(message(block_on(db.cancel("b"))), "The job `b` cannot be canceled: it is done.");
     assert_eq!(
-        message(block_on(db.reschedule("c", 0))),
-        "The job `c` cannot be rescheduled: it is done."
+        said(block_on(db.cancel("b"))),
+        "The job `b` cannot be canceled: its status is `done`."
     );
-    assert_eq!(message(block_on(db.replay("c"))), "The job `c` cannot be replayed: it is done.");
-    assert_eq!(message(block_on(db.cancel("x"))), "There is no `job` with the id `x`.");
+    assert_eq!(
+        said(block_on(db.reschedule("c", 0))),
+        "The job `c` cannot be rescheduled: its status is `done`."
+    );
+    assert_eq!(
+        said(block_on(db.replay("c"))),
+        "The job `c` cannot be replayed: its status is `done`."
+    );
+    assert_eq!(said(block_on(db.cancel("x"))), "Not found: `job` with id `x`.");
     // A canceled job can be replayed.
     block_on(db.replay("a")).unwrap();
     block_on(db.work(&handlers)).unwrap();
@@ -126,9 +132,9 @@ fn a_model_without_jobs_refuses_them() {
     let error = block_on(db.schedule(Job::new("mark"))).unwrap_err();
     assert!(matches!(error, Error::NoJobs), "{error}");
     let error = block_on(db.cancel("x")).unwrap_err();
-    let message = "The model has no jobs: write `jobs = true` above its first table, or name with \
-                `on` what is called after changes.";
-    assert_eq!(error.to_string(), message);
+    let said = "The model has no jobs: add `jobs = true` above its first table, or declare \
+                handlers with `on`.";
+    assert_eq!(error.to_string(), said);
 }
 
 #[test]
@@ -196,8 +202,8 @@ fn a_job_with_invalid_effects_is_retried() {
     block_on(db.schedule(Job::new("mark").id("a"))).unwrap();
     block_on(db.work(&marking(&Arc::default()))).unwrap();
     let job = block_on(db.get("job", "a")).unwrap().unwrap();
-    let message = "There is a `mark` with the id `a` already: choose another id.";
-    assert_eq!((status(&db, "a").as_str(), error_of(&job)), ("waiting", message));
+    let said = "A `mark` with id `a` already exists: choose another id.";
+    assert_eq!((status(&db, "a").as_str(), error_of(&job)), ("waiting", said));
 }
 
 #[test]

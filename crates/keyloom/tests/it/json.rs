@@ -1,9 +1,9 @@
-//! JSON is read and written exactly, and what is none is told with its place.
+//! JSON is read and written exactly, and errors have a position.
 
 use keyloom::{item_to_json, json_to_item};
 use keyloom_value::{Item, Value};
 
-/// What a text becomes when it is read and written, or what is said about it.
+/// A text after it was read and written, or the error.
 fn check(json: &str, expected: &str) {
     let outcome = match json_to_item(json.as_bytes()) {
         Ok(item) => item_to_json(&item),
@@ -98,11 +98,11 @@ fn what_is_not_json_is_told_with_its_place() {
             "line 1, column 8: `a`: half of a character is escaped; write the other half after it, or the character",
         ),
         ("{} {}", "line 1, column 4: expected nothing after the document, found `{`"),
-        ("[]", "line 1, column 1: this has no fields; a document is an object"),
+        ("[]", "line 1, column 1: expected an object"),
         ("\u{FEFF}{}", "line 1, column 1: expected an object, found `\\u{feff}`"),
         (
             "{\"a\": {\"b\": 1, \"c\": 2, \"\\u0062\": 1}}",
-            "line 1, column 7: `a`: the name `b` is there twice; leave one of them out",
+            "line 1, column 7: `a`: duplicate name `b`; remove one of them",
         ),
         (
             "{\"a\": {\"x\": 1e126}}",
@@ -121,7 +121,7 @@ fn what_is_not_json_is_told_with_its_place() {
         check(json, expected);
     }
     let error = json_to_item(b"{\"a\":\n\"\xFF\"}").expect_err("it is not UTF-8");
-    assert_eq!(error.to_string(), "line 2, column 2: this is not UTF-8; JSON is text in UTF-8");
+    assert_eq!(error.to_string(), "line 2, column 2: invalid UTF-8; encode JSON as UTF-8");
     assert_eq!(error.line_and_column(), Some((2, 2)));
     assert_eq!(error.path(), None);
 }

@@ -30,9 +30,12 @@ fn a_kitchen_is_kept() {
             let moved =
                 db.update("ingredient", tomato.id(), &json!({"category": veg.id()})).await.unwrap();
             assert_ne!(moved.version(), tomato.version());
-            let family =
-                db.family("category", veg.id(), Some("ingredient"), 10).await.unwrap().unwrap();
-            assert_eq!(family.children, std::slice::from_ref(&moved));
+            let found = db
+                .with_children("category", veg.id(), Some("ingredient"), 10)
+                .await
+                .unwrap()
+                .unwrap();
+            assert_eq!(found.children, std::slice::from_ref(&moved));
             let page = db.list("category", "by_shop_order").read().await.unwrap();
             assert_eq!(page.items, [veg.clone(), pasta.clone()]);
             let page =

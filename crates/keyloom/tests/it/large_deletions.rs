@@ -151,8 +151,8 @@ fn look(db: &Db, size: &Size) -> Seen {
         see(format!("get folder {id}"), shown(block_on(db.get("folder", id))));
         let name = [("name", Value::from(id))];
         see(format!("find folder {id}"), shown(block_on(db.find("folder", &name))));
-        let family = block_on(db.family("folder", id, None, 200)).expect("it is read");
-        let children = family.map(|family| ids(&family.children));
+        let found = block_on(db.with_children("folder", id, None, 200)).expect("it is read");
+        let children = found.map(|found| ids(&found.children));
         see(format!("family {id}"), format!("{children:?}"));
         let pins = block_on(db.list("pin", "in_folder").by("folder", id).limit(500).read());
         see(format!("pins in {id}"), ids(&pins.expect("it is read").items));
@@ -322,7 +322,7 @@ fn a_large_deletion_that_is_dropped_anywhere_is_as_before_or_as_after_and_goes_o
         let under_way = block_on(pair.quick.operations()).expect("they are read");
         let is_cleared = |operation: &Operation| operation.kind == OperationKind::Clearing;
         assert_eq!(under_way.iter().any(is_cleared), has_happened, "{under_way:?}");
-        // Whoever works in the background goes on with it; what is seen stays the same.
+        // The background runner continues it; readers see no difference.
         let mut looks = vec![];
         for _ in 0..2 {
             interleave(pair.slow.resume_deletions(), |step| {

@@ -34,7 +34,7 @@ const FILES: usize = 5_000;
 /// Opening may ask the store so often, whatever is left to remove.
 const REQUESTS_MAX: u64 = 20;
 
-/// A store that counts what it is asked.
+/// A store that counts requests.
 struct Counting {
     behind: Arc<dyn Store>,
     requests: AtomicU64,

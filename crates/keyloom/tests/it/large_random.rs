@@ -247,7 +247,7 @@ fn a_call_that_is_dropped_anywhere_leaves_before_or_after_and_goes_on() {
             cut = cut.or(Some(done));
             assert!(answer.is_none_or(|answer| answer.is_ok()), "it is deleted");
             let is_gone = scene.look(&mut random);
-            // Whoever works in the background brings it to its end, or calls it off.
+            // The background runner completes or cancels it.
             interleave(slow.resume_deletions(), |step| {
                 if step % 97 == 0 {
                     assert_eq!(scene.look(&mut random), is_gone, "it is decided");

@@ -4,6 +4,7 @@
 
 mod cascades;
 mod cases;
+mod contention;
 mod contents;
 mod counting;
 mod crash;

@@ -198,7 +198,7 @@ fn what_is_kept_as_sets_can_be_kept_as_rows_and_back() {
 }
 
 #[test]
-fn a_set_with_too_many_or_too_few_members_is_found_and_mended() {
+fn a_set_with_too_many_or_too_few_members_is_found_and_repaired() {
     each_store(|store| {
         let db = block_on(open(TAGGED, store.clone()));
         note(&db, "one", json!({ "a": "x" }));

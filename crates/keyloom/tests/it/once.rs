@@ -150,7 +150,7 @@ fn every_part_of_a_change_tells_it_from_others() {
 }
 
 #[test]
-fn changes_that_fail_leave_no_receipt_and_are_tried_anew() {
+fn failed_changes_leave_no_idempotency_record_and_can_be_repeated() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store.clone()).await;

@@ -1,4 +1,4 @@
-//! Long work goes on after whatever stopped it, and tells how far it has come.
+//! Background operations resume after any interruption, and report their progress.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Databases on every store there is.
+//! Databases on every kind of store.
 
 use std::sync::Arc;
 
@@ -51,32 +51,32 @@ pub(crate) async fn open_at(model: &str, store: Arc<dyn Store>, clock: &ManualCl
     Db::open_with(model, store, options).await.expect("the database opens")
 }
 
-/// What a verification finds, in words; it mends nothing.
+/// The findings of a verification without repair.
 pub(crate) async fn findings(db: &Db) -> Vec<String> {
     let found = db.verify(Repair::No, |_| {}).await.expect("the store answers");
     found.iter().map(ToString::to_string).collect()
 }
 
-/// Compares what was said with the file of this name in `tests/said`; writes the file if
-/// `KEYLOOM_BLESS` is set.
+/// Compares a text with the file of this name in `tests/golden`; writes the file if `KEYLOOM_BLESS`
+/// is set.
 #[track_caller]
-pub(crate) fn assert_said(name: &str, said: &str) {
-    let path = format!("{}/tests/said/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+pub(crate) fn assert_golden(name: &str, text: &str) {
+    let path = format!("{}/tests/golden/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("KEYLOOM_BLESS").is_some() {
-        std::fs::write(&path, said).expect("the file is written");
+        std::fs::write(&path, text).expect("the file is written");
     }
     let expected = std::fs::read_to_string(&path).expect("there is such a file");
-    assert!(said == expected, "tests/said/{name}.txt says otherwise:\n{said}");
+    assert!(text == expected, "tests/golden/{name}.txt differs:\n{text}");
 }
 
-/// Every row is what it should be.
+/// Asserts that a verification finds nothing.
 #[track_caller]
 pub(crate) fn assert_clean(db: &Db) {
     let found = pollster::block_on(findings(db));
     assert!(found.is_empty(), "{found:#?}");
 }
 
-/// Works until nothing is left to do, whatever time that takes.
+/// Works until nothing is left to do, advancing the clock as needed.
 pub(crate) fn settle(db: &Db, handlers: &Handlers, clock: &ManualClock) {
     for _ in 0..1_000 {
         match block_on(db.work(handlers)).unwrap().next {
@@ -91,7 +91,7 @@ pub(crate) fn settle(db: &Db, handlers: &Handlers, clock: &ManualClock) {
     panic!("there is always more to do");
 }
 
-/// Ends all deletions, also those that another process could be at until it has said nothing for long.
+/// Completes all deletions, also those of other processes, which count as dead after a while.
 pub(crate) fn end_deletions(db: &Db, clock: &ManualClock) {
     for _ in 0..3 {
         block_on(db.resume_deletions()).expect("it goes on");
@@ -99,7 +99,7 @@ pub(crate) fn end_deletions(db: &Db, clock: &ManualClock) {
     }
 }
 
-/// A store that has no sets and does not add to numbers: a few entities are a large deletion.
+/// A store without sets and without additions: a deletion of a few entities is a large one.
 #[derive(Clone)]
 pub(crate) struct Plain(pub(crate) Arc<dyn Store>);
 

@@ -221,7 +221,7 @@ proptest! {
         // The unit type is null, which is absent, and serde wants it to be there.
         fields.insert("unit", keyloom_value::Value::Null);
         prop_assert_eq!(&from_item::<Everything>(&fields, &entity).expect("it fits"), &value);
-        // Bytes are also a list for whoever asks for one.
+        // Bytes are also a list if that is requested.
         let bytes = fields.get("bytes").expect("there are bytes").clone();
         fields.insert("listed", bytes);
         let read: Everything = from_item(&fields, &entity).expect("it fits");

@@ -66,7 +66,7 @@ fn article(tasks: &[Tags]) -> u64 {
     (0..3).map(pages).sum()
 }
 
-/// Counts rows that are read, whoever reads them.
+/// Counts the rows that are read.
 struct Counting {
     store: Arc<dyn Store>,
     rows: AtomicU64,

@@ -39,7 +39,7 @@ fields.owner = "ref person refuse?"
 fields.room = "ref team clear?"
 "#;
 
-/// What threads have been told.
+/// The results that threads have received.
 #[derive(Default)]
 struct Told {
     /// Every entity that was made, and all parents that it ever had.
@@ -49,7 +49,7 @@ struct Told {
 }
 
 #[test]
-fn threads_leave_nothing_wrong_and_are_told_the_truth() {
+fn concurrent_writes_leave_consistent_data_and_return_true_results() {
     for round in 0..u64::from(cases(40).min(2000)) {
         let (world, _) = world();
         let told = Mutex::new(Told::default());
@@ -129,7 +129,7 @@ fn of_a_hundred_who_want_one_name_one_gets_it() {
     is_right(&world);
 }
 
-/// How many of a hundred that begin at once make their entity; the others are told why not.
+/// How many of a hundred concurrent creates succeed; the others must fail for a reason.
 fn winners(db: &Db, of: impl Fn(usize) -> (&'static str, serde_json::Value) + Sync) -> usize {
     let barrier = Barrier::new(100);
     let count = Mutex::new(0);

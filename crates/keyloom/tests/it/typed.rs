@@ -31,12 +31,12 @@ fn number(text: &str) -> Value {
     Value::N(text.parse().expect("a number"))
 }
 
-/// What a value becomes, or what is said about it.
+/// The result of serializing a value, or the error.
 fn written<T: Serialize>(value: &T) -> String {
     to_item(value).map_or_else(|error| error.to_string(), |item| item.to_string())
 }
 
-/// What a field becomes in the type, or what is said about it.
+/// The result of deserializing a field, or the error.
 fn read<T: DeserializeOwned + std::fmt::Debug>(name: &str, value: Value) -> String {
     let fields = Item::from([(name, value)]);
     match from_item::<HashMap<String, T>>(&fields, &entity()) {
@@ -108,7 +108,7 @@ struct Twice {
 
 #[test]
 fn what_cannot_be_written_is_told_with_its_field() {
-    let infinite = "infinity and NaN are no numbers; leave them out";
+    let infinite = "infinity and NaN are not supported; omit them";
     assert_eq!(written(&in_map(f64::NAN)), format!("`a`: {infinite}"));
     assert_eq!(written(&in_map([[1.0, f32::INFINITY]])), format!("`a[0][1]`: {infinite}"));
     let digits = "the number has more than 38 significant digits; round it to 38 or fewer";
@@ -116,15 +116,15 @@ fn what_cannot_be_written_is_told_with_its_field() {
     assert_eq!(written(&in_map(i128::MIN)), format!("`a`: {digits}"));
     assert!(written(&in_map(f64::MAX)).starts_with("`a`: the number is too large"));
     assert!(written(&in_map(f64::MIN_POSITIVE)).starts_with("`a`: the number is too close to"));
-    let no_text = "a name in a map is no text; make it one";
+    let no_text = "a key of a map is not a text; convert it to one";
     assert_eq!(written(&in_map(BTreeMap::from([((1, 2), 3)]))), format!("`a`: {no_text}"));
     assert_eq!(written(&BTreeMap::from([(None::<u8>, 3)])), no_text);
-    let no_object = "this has no fields; a document is an object";
+    let no_object = "expected an object";
     assert_eq!(written(&1), no_object);
     assert_eq!(written(&None::<Patch>), no_object);
     assert!(written(&in_map(Endless)).ends_with("more than 32 deep; make it flatter"));
     let twice = Twice { name: 1, more: BTreeMap::from([("name", 2)]) };
-    assert_eq!(written(&twice), "the name `name` is there twice; leave one of them out");
+    assert_eq!(written(&twice), "duplicate name `name`; remove one of them");
 }
 
 #[test]
@@ -222,15 +222,15 @@ fn what_does_not_fit_is_told_with_its_field() {
         ),
         (
             read::<i64>("price", number("1.5")),
-            "`price`: 1.5 is no value of an integer type; take it as a type that can hold it",
+            "`price`: 1.5 does not fit into an integer type; use a type that can represent it",
         ),
         (
             read::<f64>("price", number("0.12345678901234567890")),
-            "`price`: 0.1234567890123456789 is no value of f64; take it as a type that can hold it",
+            "`price`: 0.1234567890123456789 does not fit into f64; use a type that can represent it",
         ),
         (
             read::<f32>("price", number("0.123456789")),
-            "`price`: 0.123456789 is no value of f32; take it as a type that can hold it",
+            "`price`: 0.123456789 does not fit into f32; use a type that can represent it",
         ),
         (
             read::<Vec<u8>>("body", Value::L(vec![number("1"), Value::from("x")])),

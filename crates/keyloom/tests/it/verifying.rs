@@ -178,7 +178,7 @@ fn nothing_false_is_found_while_others_write() {
                 // A deletion that another call has just called off leaves marks for a moment.
                 let others: Vec<String> = found
                     .iter()
-                    .filter(|found| found.problem != Problem::LeftMark)
+                    .filter(|found| found.problem != Problem::StaleTombstone)
                     .map(ToString::to_string)
                     .collect();
                 assert!(others.is_empty(), "{others:#?}");

@@ -1,15 +1,13 @@
-//! Clears the references that a deletion has taken which has happened, in what stays.
+//! Clears references to what an applied deletion has hidden, in entities that stay.
 
 use keyloom_model::{EntityKey, OnDelete, OwnRow};
 use keyloom_query::DeletionState;
 
 use super::walk::{Referrer, Referrers, Walk};
 use crate::error::Error;
-use crate::write::{
-    ATTEMPTS_MAX, DeletionRecord, TombstoneChange, Transition, WriteContext, commit,
-};
+use crate::write::{DeletionRecord, TombstoneChange, Transition, WriteContext};
 
-/// Clears every reference that is to be cleared.
+/// Clears all marked references.
 pub(super) async fn clear_all(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -34,14 +32,16 @@ pub(super) async fn clear_all(
     Ok(())
 }
 
-/// Clears the references of one entity that a deletion has taken. Only as long as its record says so:
-/// later, what they referred to can be another one with the same id.
+/// Clears the marked references of one entity. Only while the deletion is being swept: later, a new
+/// entity can have the id of the target.
 pub(crate) async fn clear_references(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
     key: &EntityKey,
 ) -> Result<(), Error> {
-    for _ in 0..ATTEMPTS_MAX {
+    let mut attempts = ctx.attempts();
+    loop {
+        attempts.next().await?;
         let Some(row) = ctx.reader().get_any(key).await? else { return Ok(()) };
         let state = ctx.reader().deletion_state(record.id()).await?;
         let Some(cleared) = without_references(ctx, record, row).await? else { return Ok(()) };
@@ -50,10 +50,9 @@ pub(crate) async fn clear_references(
             return Ok(());
         }
     }
-    Err(Error::Contended)
 }
 
-/// The entity without the references that a deletion has taken; none if it has none.
+/// Returns the entity without the references that a deletion has marked; none if it has none.
 async fn without_references(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -63,7 +62,7 @@ async fn without_references(
         return Ok(None);
     }
     let image = ctx.layouts.upgraded(row.clone());
-    // What takes the entity itself is not asked about here.
+    // Tombstones on the entity itself are not resolved here.
     let fields = row.pending.clone().only_fields();
     let after = fields.settled(&image, |by| by == record.id());
     let mut transition = Transition::new(row.image.key.clone(), Some(row), after);
@@ -79,5 +78,5 @@ async fn commit_cleared(
 ) -> Result<bool, Error> {
     let mut difference = ctx.planner(&[]).plan(cleared)?;
     difference.actions.push(record.subtract_done(ctx.table, cleared.len()));
-    Ok(commit(ctx.store, difference).await?.is_done())
+    Ok(ctx.commit_difference(difference).await?.is_done())
 }

@@ -1,5 +1,5 @@
-//! A large deletion from its record to its end: mark, let it happen, clear, sweep. Each of them is in
-//! a file of its own.
+//! A large deletion from its record to its end: mark, apply, clear, sweep. Each stage is in a file of
+//! its own.
 
 use std::slice;
 
@@ -12,46 +12,46 @@ use super::mark::Marking;
 use super::sweep::sweep;
 use super::unmark::take_back;
 use crate::error::Error;
-use crate::write::{
-    ATTEMPTS_MAX, DeletionRecord, WriteContext, WriteRequest, commit, read_roots, write_roots,
-};
+use crate::write::{DeletionRecord, WriteContext, WriteRequest, read_roots, write_roots};
 
 /// A deletion that is too large for one transaction.
 pub(crate) struct LargeDeletion<'r> {
-    /// The entity whose deletion was asked for.
+    /// The entity to delete.
     pub(crate) root: &'r EntityKey,
-    /// The version that it must have.
+    /// Its expected version.
     pub(crate) expected: Option<&'r str>,
-    /// What was asked for: the rows that go with it are written when it happens.
+    /// The request, whose other rows are written when the deletion is applied.
     pub(crate) request: &'r WriteRequest,
 }
 
-/// Deletes an entity, if it has the expected version, and everything that goes with it.
+/// Deletes an entity that has the expected version, with everything that the deletion affects.
 pub(crate) async fn delete_in_background(
     ctx: &WriteContext<'_>,
     deletion: LargeDeletion<'_>,
 ) -> Result<(), Error> {
-    for _ in 0..ATTEMPTS_MAX {
+    let mut attempts = ctx.attempts();
+    loop {
+        attempts.next().await?;
         let record = DeletionRecord::new(ctx.stamps.next()?);
         let _running = ctx.running.begin(record.id());
         let roots = write_roots(&ctx.layouts.current, slice::from_ref(deletion.root));
-        commit(ctx.store, vec![record.create(ctx.table, roots)]).await?;
+        ctx.commit_difference(vec![record.create(ctx.table, roots)]).await?;
         let mut marking = Marking::new(*ctx, &record);
         match mark_and_happen(ctx, &deletion, &mut marking).await {
             Ok(true) => return resume_deletion(ctx, &record).await,
-            // Somebody needed one of the entities.
+            // Another writer needed one of the entities.
             Ok(false) => take_back(ctx, &record, marking.roots()).await?,
             Err(error) => {
-                // If this fails, whoever meets a tombstone of the deletion calls it off.
+                // If this fails, the next writer that finds one of its tombstones cancels the deletion.
                 let _ = take_back(ctx, &record, marking.roots()).await;
                 return Err(error);
             }
         }
     }
-    Err(Error::Contended)
 }
 
-/// Marks everything, makes sure that nothing refuses, and lets it happen. False if it was called off.
+/// Marks everything, checks that no reference forbids the deletion, and applies it. Returns false if
+/// it was canceled.
 async fn mark_and_happen(
     ctx: &WriteContext<'_>,
     deletion: &LargeDeletion<'_>,
@@ -66,10 +66,10 @@ async fn mark_and_happen(
     let own = implied.into_iter().find(|implied| implied.key == ctx.own_key(root));
     let mut decision = vec![marking.record().happen(ctx.table, own.map(|own| own.item))];
     decision.extend(request.others(ctx, &[None])?);
-    Ok(commit(ctx.store, decision).await?.is_done())
+    Ok(ctx.commit_difference(decision).await?.is_done())
 }
 
-/// Removes what a deletion has taken that has happened; one that is not there is at its end.
+/// Removes what an applied deletion has hidden. A deletion without a record has ended.
 pub(crate) async fn resume_deletion(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -78,7 +78,7 @@ pub(crate) async fn resume_deletion(
     let Some(row) = ctx.store.get(Get::new(ctx.table, record.key())).await? else { return Ok(()) };
     let id = record.id();
     let root = read_roots(&ctx.layouts.current, &row).into_iter().next().ok_or_else(|| {
-        Error::damaged(format!("The deletion `{id}` does not say what it deletes."))
+        Error::damaged(format!("The record of the deletion `{id}` does not name its root."))
     })?;
     let state = DeletionState::read(&row)
         .map_err(|_| Error::damaged(format!("The state of the deletion `{id}` cannot be read.")))?;
@@ -91,9 +91,9 @@ pub(crate) async fn resume_deletion(
     Ok(())
 }
 
-/// Removes one entity that a deletion has taken which has happened, with everything that goes because
-/// it goes: then its id and its unique values are free, and nobody who takes them inherits a
-/// reference. All that is left still does not refer to it, so it is reached from the root as before.
+/// Removes one hidden entity of an applied deletion, with everything that is deleted because of it:
+/// then its id and its unique values are free, and an entity that reuses them inherits no reference.
+/// What is left does not refer to it, so it can still be reached from the root.
 pub(crate) async fn finish_entity(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -104,10 +104,10 @@ pub(crate) async fn finish_entity(
     sweep(ctx, record, key).await
 }
 
-/// Calls a deletion off that has not been decided; false if it has been, or is gone.
+/// Cancels a deletion; returns false if it was applied or has ended.
 pub(crate) async fn call_off(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
 ) -> Result<bool, Error> {
-    Ok(commit(ctx.store, vec![record.call_off(ctx.table)]).await?.is_done())
+    Ok(ctx.commit_difference(vec![record.call_off(ctx.table)]).await?.is_done())
 }

@@ -1,5 +1,6 @@
-//! Marks what a large deletion takes: entities, and references of those that stay. Tombstones imply
-//! rows, postings and counters, so they are transitions like any other; readers see no difference.
+//! Marks what a large deletion removes: entities, and references in entities that stay. Tombstones
+//! imply rows, postings and counters, so marking is a transition like any other; readers do not see
+//! it.
 
 use std::collections::HashSet;
 
@@ -9,34 +10,34 @@ use keyloom_query::{DeletionState, LinkRow};
 use super::walk::{Referrer, Referrers, Walk};
 use crate::error::Error;
 use crate::write::{
-    ATTEMPTS_MAX, AttemptState, DeletionRecord, LINKS_PAGE, SettledReader, TombstoneChange,
-    Tombstones, Transition, WriteContext, commit,
+    AttemptState, DeletionRecord, LINKS_PAGE, SettledReader, TombstoneChange, Tombstones,
+    Transition, WriteContext,
 };
 
-/// A deletion that marks.
+/// A deletion in its marking stage.
 pub(super) struct Marking<'m> {
     ctx: WriteContext<'m>,
     record: &'m DeletionRecord,
-    /// The entity that is deleted, and those that go and that others can refer to: what is marked
-    /// behind them is found there if they have moved away.
+    /// The entity to delete, and all further deleted entities that can be referred to: what is marked
+    /// behind them is found even if they no longer refer to the root.
     roots: Vec<EntityKey>,
     state: AttemptState,
 }
 
-/// An entity, and what the deletion takes from it.
+/// An entity, and what the deletion removes from it.
 struct Candidate {
     row: OwnRow,
     take: Take,
 }
 
-/// What a deletion takes from an entity.
+/// What a deletion removes from an entity.
 #[derive(Clone, Debug)]
 enum Take {
-    /// The entity whose deletion was asked for.
+    /// The root of the deletion.
     Root,
-    /// The entity, as long as it refers to this one.
+    /// The entity, as long as it refers to this target.
     Entity(Link, EntityKey),
-    /// The reference to this one.
+    /// The reference to this target.
     Reference(Link, EntityKey),
 }
 
@@ -64,8 +65,8 @@ impl<'m> Marking<'m> {
         &self.roots
     }
 
-    /// Marks the entity that is to be deleted, if it has the expected version. Returns its row with the
-    /// tombstone; none if the deletion was called off.
+    /// Marks the root, if it has the expected version. Returns its row with the tombstone; none if the
+    /// deletion was canceled.
     pub(super) async fn mark_root(
         &mut self,
         root: &EntityKey,
@@ -78,13 +79,13 @@ impl<'m> Marking<'m> {
         if !self.mark_some(vec![Candidate { row, take: Take::Root }]).await? {
             return Ok(None);
         }
-        // Whoever changed it before it was marked comes before the deletion.
+        // A write before the tombstone precedes the deletion.
         let now = self.ctx.reader().get_any(root).await?;
         self.ctx.admission().at_version(root, now, version.as_deref()).map(Some)
     }
 
-    /// Marks everything that goes with the root, and what is to be cleared. False if the deletion was
-    /// called off.
+    /// Marks everything that is deleted with the root, and the references to clear. Returns false if
+    /// the deletion was canceled.
     pub(super) async fn mark_all(&mut self, root: &EntityKey) -> Result<bool, Error> {
         let mut frontier = vec![root.clone()];
         while let Some(target) = frontier.pop() {
@@ -108,8 +109,8 @@ impl<'m> Marking<'m> {
         Ok(true)
     }
 
-    /// Fails if something that stays refuses that its target goes. False if something has lost its
-    /// tombstone: then not everything is marked.
+    /// Checks that everything is marked: returns false if an entity has lost its tombstone, and fails
+    /// if a reference of an entity that stays forbids the deletion.
     pub(super) async fn is_complete(&self, root: &EntityKey) -> Result<bool, Error> {
         let rules = self.ctx.references();
         let mut walk = Walk::new(self.ctx, self.record, root);
@@ -130,7 +131,7 @@ impl<'m> Marking<'m> {
         Ok(true)
     }
 
-    /// Those of a page of links from which the deletion takes something.
+    /// Returns the owners of a page of links that the deletion affects.
     async fn candidates(
         &mut self,
         target: &EntityKey,
@@ -148,14 +149,14 @@ impl<'m> Marking<'m> {
         Ok(candidates)
     }
 
-    /// The key of one that goes and that others can refer to.
+    /// Returns the key of a deleted entity that can be referred to.
     fn leads_on(&self, candidate: &Candidate) -> Option<EntityKey> {
         let key = &candidate.row.image.key;
         let goes = matches!(candidate.take, Take::Entity(..));
         (goes && self.ctx.references().is_referable(key)).then(|| key.clone())
     }
 
-    /// The tombstones that a row gets; none if nothing is to be taken from it, or it has them.
+    /// Returns the tombstones that a row gets; none if it is not affected, or has them already.
     fn tombstones(&self, row: &OwnRow, take: &Take) -> Option<Tombstones> {
         let (rules, id) = (self.ctx.references(), self.record.id());
         let others = row.pending.clone().fields_if(|_, by| !self.state.is_called_off(by));
@@ -183,8 +184,8 @@ impl<'m> Marking<'m> {
         }
     }
 
-    /// Marks rows, with everything that the tombstones imply: together, and one by one where others
-    /// come between. False if the deletion was called off.
+    /// Marks rows, with everything that the tombstones imply: in batches, and one by one where a batch
+    /// conflicts. Returns false if the deletion was canceled.
     async fn mark_some(&mut self, candidates: Vec<Candidate>) -> Result<bool, Error> {
         let (mut transitions, mut left) = (vec![], HashSet::new());
         let mut met: HashSet<RowKey> = HashSet::new();
@@ -192,7 +193,7 @@ impl<'m> Marking<'m> {
             let key = self.ctx.own_key(&row.image.key);
             match self.tombstones(row, take) {
                 None => {}
-                // One that refers twice is marked once more, as it is then.
+                // An entity with two references is marked again, after the first tombstone.
                 Some(_) if !met.insert(key.clone()) => drop(left.insert(key)),
                 Some(set) => {
                     let set = TombstoneChange::Set(set);
@@ -215,7 +216,9 @@ impl<'m> Marking<'m> {
     }
 
     async fn mark_one(&mut self, key: &EntityKey, take: &Take) -> Result<bool, Error> {
-        for _ in 0..ATTEMPTS_MAX {
+        let mut attempts = self.ctx.attempts();
+        loop {
+            attempts.next().await?;
             let Some(row) = self.read(key).await? else { return Ok(true) };
             let Some(set) = self.tombstones(&row, take) else { return Ok(true) };
             let marked = self.ctx.rewritten(row, TombstoneChange::Set(set)).await?;
@@ -227,11 +230,10 @@ impl<'m> Marking<'m> {
                 return Ok(false);
             }
         }
-        Err(Error::Contended)
     }
 
     async fn commit(&self, marked: &[Transition]) -> Result<bool, Error> {
-        // One that goes and has lost a reference to what goes is done at once.
+        // An entity that the deletion has marked already is counted once.
         let is_new = |member: &&Transition| {
             let before = member.before.as_ref().map(|row| row.pending.deletions());
             !before.is_some_and(|before| before.contains(self.record.id()))
@@ -239,7 +241,7 @@ impl<'m> Marking<'m> {
         let count = marked.iter().filter(is_new).count();
         let mut difference = self.ctx.planner(&self.state.called_off).plan(marked)?;
         difference.actions.push(self.record.add_marked(self.ctx.table, count));
-        Ok(commit(self.ctx.store, difference).await?.is_done())
+        Ok(self.ctx.commit_difference(difference).await?.is_done())
     }
 
     async fn read(&mut self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {

@@ -1,27 +1,27 @@
-//! Which deletions this process is at. Whoever begins one owns it as long as its call lasts; when
-//! the call is dropped, nobody does, and the background runner goes on with it or calls it off.
+//! The deletions that this process is running. A call owns its deletion as long as it lasts; when the
+//! call is dropped, the background runner continues or cancels the deletion.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The deletions that calls of this process are at.
+/// The deletions that calls of this process are running.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Running(Arc<Mutex<Calls>>);
 
 #[derive(Debug, Default)]
 struct Calls {
-    /// How many are at each deletion.
+    /// The number of calls that run each deletion.
     at: HashMap<String, usize>,
-    /// Whether one has ended since somebody asked, wherever it was.
+    /// Whether a call has ended since the last check, completed or not.
     has_ended: bool,
 }
 
-/// A call is at a deletion until this is dropped.
+/// A call runs a deletion until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Hold {
     running: Running,
     deletion: String,
-    /// Whether somebody has to look at the deletion when nobody is at it any more.
+    /// Whether the background runner must check the deletion afterwards.
     is_looked_at: bool,
 }
 
@@ -30,8 +30,7 @@ impl Running {
         self.hold(deletion, true)
     }
 
-    /// The same for whoever looks at what calls have left: what it cannot end, it need not look at
-    /// again and again.
+    /// The same for the background runner, which must not check again what it cannot complete.
     pub(crate) fn resume(&self, deletion: &str) -> Hold {
         self.hold(deletion, false)
     }
@@ -45,7 +44,7 @@ impl Running {
         self.with(|calls| calls.at.contains_key(deletion))
     }
 
-    /// Whether a call may have left a deletion before its end since this was asked last.
+    /// Whether a call may have left a deletion incomplete since the last check.
     pub(crate) fn was_left(&self) -> bool {
         self.with(|calls| std::mem::take(&mut calls.has_ended))
     }
@@ -60,7 +59,7 @@ impl Drop for Hold {
         self.running.with(|calls| {
             let Some(count) = calls.at.get_mut(&self.deletion) else { return };
             *count -= 1;
-            // Whoever is still at it looks after it.
+            // Other calls still run it.
             if *count == 0 {
                 calls.at.remove(&self.deletion);
                 calls.has_ended |= self.is_looked_at;

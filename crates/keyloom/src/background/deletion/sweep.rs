@@ -1,4 +1,4 @@
-//! Removes the entities that a deletion has taken which has happened, the outermost first.
+//! Removes the entities that an applied deletion has hidden, the outermost first.
 
 use std::collections::HashSet;
 
@@ -6,17 +6,17 @@ use keyloom_model::{EntityKey, OwnRow, RowKey};
 use keyloom_query::LinkRow;
 
 use crate::error::Error;
-use crate::write::{ATTEMPTS_MAX, DeletionRecord, LINKS_PAGE, Transition, WriteContext, commit};
+use crate::write::{DeletionRecord, LINKS_PAGE, Transition, WriteContext};
 
-/// Those that are marked and refer to an entity.
+/// Marked entities that refer to an entity.
 enum Marked {
-    /// One that others can refer to: what refers to it goes first.
+    /// One that can be referred to: what refers to it is removed first.
     Inner(EntityKey),
-    /// A page of those that cannot be referred to; empty if nobody is left.
+    /// A page of entities that cannot be referred to; empty if none is left.
     Outer(Vec<OwnRow>),
 }
 
-/// Removes everything that is marked, from a root on.
+/// Removes everything marked that can be reached from a root.
 pub(super) async fn sweep(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -24,7 +24,7 @@ pub(super) async fn sweep(
 ) -> Result<(), Error> {
     let mut path = vec![root.clone()];
     let mut on_path: HashSet<RowKey> = path.iter().map(|key| ctx.own_key(key)).collect();
-    let mut failures = 0;
+    let mut attempts = ctx.attempts();
     while let Some(target) = path.last().cloned() {
         let (rows, is_last) = match marked_referrers(ctx, record, &target, &on_path).await? {
             Marked::Inner(inner) => {
@@ -39,18 +39,15 @@ pub(super) async fn sweep(
             Marked::Outer(outer) => (outer, false),
         };
         if remove(ctx, record, rows).await? {
-            failures = 0;
+            attempts = ctx.attempts();
             path.truncate(path.len() - usize::from(is_last));
             continue;
         }
-        // Another one may be sweeping too and have been faster: then look again.
+        // Another process may be sweeping the same deletion: then read again.
         if ctx.reader().deletion_state(record.id()).await?.is_none() {
             return Ok(());
         }
-        failures += 1;
-        if failures > ATTEMPTS_MAX {
-            return Err(Error::Contended);
-        }
+        attempts.next().await?;
     }
     Ok(())
 }
@@ -85,7 +82,7 @@ async fn marked_referrers(
     }
 }
 
-/// Removes rows with everything that they imply, as many at once as fit. False if one has changed.
+/// Removes rows with everything that they imply, in batches. Returns false if one has changed.
 async fn remove(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -96,7 +93,7 @@ async fn remove(
     for some in planner.batches(&transitions, 1) {
         let mut difference = planner.plan(some)?;
         difference.actions.push(record.subtract_done(ctx.table, some.len()));
-        if !commit(ctx.store, difference).await?.is_done() {
+        if !ctx.commit_difference(difference).await?.is_done() {
             return Ok(false);
         }
     }

@@ -1,6 +1,6 @@
-//! Takes back the tombstones of a deletion that was called off. They mean nothing any more; without
-//! them, a row is again all that its entity implies and nothing more. The record goes last, so that a
-//! crash between leaves nothing that nobody finds.
+//! Removes the tombstones of a canceled deletion. They are void; without them, the rows are again
+//! exactly what their entities imply. The record is removed last, so that after a crash the remaining
+//! tombstones are still found.
 
 use std::collections::HashSet;
 use std::iter;
@@ -12,11 +12,11 @@ use super::large::call_off;
 use super::walk::{Referrers, Walk};
 use crate::error::Error;
 use crate::write::{
-    ACTIONS_MAX, ATTEMPTS_MAX, DeletionRecord, PlannedAction, TombstoneChange, Tombstones,
-    Transition, WriteContext, commit,
+    ACTIONS_MAX, DeletionRecord, PlannedAction, TombstoneChange, Tombstones, Transition,
+    WriteContext,
 };
 
-/// Calls a deletion off, unless it has been decided, and takes its tombstones back.
+/// Cancels a deletion, unless it was applied, and removes its tombstones.
 pub(crate) async fn take_back(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -31,34 +31,35 @@ pub(crate) async fn take_back(
     for root in roots {
         unmark_from(ctx, record, root).await?;
     }
-    commit(ctx.store, vec![record.remove(ctx.table, DeletionState::CalledOff)]).await?;
+    ctx.commit_difference(vec![record.remove(ctx.table, DeletionState::CalledOff)]).await?;
     Ok(())
 }
 
-/// Takes back the tombstones of a deletion on one entity.
+/// Removes the tombstones of a deletion from one entity.
 pub(crate) async fn unmark_entity(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
     key: &EntityKey,
 ) -> Result<(), Error> {
-    for _ in 0..ATTEMPTS_MAX {
+    let mut attempts = ctx.attempts();
+    loop {
+        attempts.next().await?;
         let Some(row) = ctx.reader().get_any(key).await? else { return Ok(()) };
         let Some(unmarked) = unmarked(ctx, record, row).await? else { return Ok(()) };
         if ctx.commit(&[unmarked], &[]).await?.is_done() {
             return Ok(());
         }
     }
-    Err(Error::Contended)
 }
 
-/// Takes back all tombstones, as far as they can be reached from a root.
+/// Removes all tombstones that can be reached from a root.
 async fn unmark_from(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
     root: &EntityKey,
 ) -> Result<(), Error> {
-    // The outermost first, so that what is left can be reached if this stops between: each before
-    // the one over which it was reached.
+    // The outermost first, each before the entity that it refers to, so that the rest can be reached
+    // if this stops in between.
     let (mut inner, mut met) = (vec![], HashSet::from([ctx.own_key(root)]));
     let mut walk = Walk::new(*ctx, record, root);
     while let Some(Referrers { all, .. }) = walk.next().await? {
@@ -88,18 +89,18 @@ async fn unmark_rows(
     for some in small.chunks(ACTIONS_MAX / 2) {
         let actions: Vec<PlannedAction> =
             some.iter().flat_map(|row| without_tombstone(ctx, record, row)).collect();
-        if commit(ctx.store, actions.clone()).await?.is_done() {
+        if ctx.commit_difference(actions.clone()).await?.is_done() {
             continue;
         }
-        // One was written again meanwhile, or its copy was never marked: one by one.
+        // A row was rewritten meanwhile, or its copy was never marked: one by one.
         for action in actions {
-            commit(ctx.store, vec![action]).await?;
+            ctx.commit_difference(vec![action]).await?;
         }
     }
     Ok(())
 }
 
-/// Takes back tombstones of a large deletion, with everything that they imply.
+/// Removes tombstones of a large deletion, with everything that they imply.
 async fn unmark_large(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,
@@ -120,7 +121,7 @@ async fn unmark_large(
     Ok(())
 }
 
-/// The same entity without the tombstones of a deletion; none if it has none.
+/// Returns the entity without the tombstones of a deletion; none if it has none.
 async fn unmarked(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,

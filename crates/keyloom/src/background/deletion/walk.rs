@@ -1,5 +1,5 @@
-//! A walk through everything that a deletion has marked, with those that refer to each, page by page.
-//! Only reads.
+//! A walk over everything that a deletion has marked, with the entities that refer to each, page by
+//! page. Only reads.
 
 use std::collections::HashSet;
 
@@ -15,17 +15,17 @@ pub(super) struct Walk<'w> {
     record: &'w DeletionRecord,
     frontier: Vec<EntityKey>,
     met: HashSet<RowKey>,
-    /// An entity whose next page of referrers begins after a link.
+    /// An entity, and the link after which its next page of referrers starts.
     page: Option<(EntityKey, Option<RowKey>)>,
 }
 
-/// Some of those that refer to an entity that goes.
+/// A page of entities that refer to a target.
 pub(super) struct Referrers {
     pub(super) target: EntityKey,
     pub(super) all: Vec<Referrer>,
 }
 
-/// One that refers to what is being deleted.
+/// An entity that refers to a target.
 pub(super) struct Referrer {
     pub(super) link: Link,
     pub(super) row: OwnRow,

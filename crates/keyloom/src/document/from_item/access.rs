@@ -19,12 +19,12 @@ pub(super) struct FieldAccess<'de> {
     pending: Option<(&'de Name, &'de Value)>,
 }
 
-/// Of which types the members of a map are.
+/// The types of the members of a map.
 #[derive(Clone, Copy)]
 pub(super) enum Types<'de> {
     /// The fields of an entity.
     Fields(&'de Entity),
-    /// All of one type, or of none.
+    /// All of one type, or without a type.
     Same(Option<&'de FieldType>),
 }
 
@@ -63,7 +63,7 @@ impl<'de> MapAccess<'de> for FieldAccess<'de> {
         seed: V,
     ) -> Result<V::Value, DocumentError> {
         let Some((name, value)) = self.pending.take() else {
-            return Err(DocumentError::custom("a value was asked for before its name"));
+            return Err(DocumentError::custom("a value was requested before its name"));
         };
         let given = Given { value, of: self.types.of(name) };
         seed.deserialize(given).map_err(|error| error.in_member(name))
@@ -103,7 +103,7 @@ impl<'de> SeqAccess<'de> for ElementAccess<'de> {
     }
 }
 
-/// A variant of an enum, tagged from outside, and its content if it has one.
+/// An externally tagged variant of an enum, and its content if it has one.
 pub(super) struct GivenVariant<'de> {
     pub(super) variant: &'de str,
     pub(super) content: Option<Given<'de>>,

@@ -1,4 +1,4 @@
-//! One value in stored form, and the whole of the fields, as serde asks for them.
+//! Deserializers of one value in stored form, and of all fields.
 
 use keyloom_model::{Entity, FieldType};
 use keyloom_value::{Item, Number, Value};
@@ -45,12 +45,12 @@ impl<'de> Deserializer<'de> for Fields<'de> {
 #[derive(Clone, Copy)]
 pub(super) struct Given<'de> {
     pub(super) value: &'de Value,
-    /// The type of its field; nothing for what has none: `id`, and whatever is in `any`.
+    /// The type of its field; none for `id`, and for whatever is in `any`.
     pub(super) of: Option<&'de FieldType>,
 }
 
 impl<'de> Given<'de> {
-    /// The text that it has in an answer, if it is one there: times and bytes are.
+    /// Its external text, if it has one: times and bytes do.
     fn shown_text(&self) -> Option<String> {
         let shown = match (self.value, self.of?) {
             (Value::N(_), of @ FieldType::Time) => of.show(self.value),
@@ -60,13 +60,13 @@ impl<'de> Given<'de> {
         if let Value::S(text) = shown { Some(text) } else { None }
     }
 
-    /// The digits of a number that is a decimal by its type, and that no float may round.
+    /// The digits of a number whose type is decimal, so that no float rounds it.
     fn digits(&self) -> Option<&'de Number> {
         let number = self.value.as_n()?;
         matches!(self.of?, FieldType::Number(_)).then_some(number)
     }
 
-    /// The type of what is in it.
+    /// The type of its contents.
     fn inner(&self) -> Option<&'de FieldType> {
         match self.of? {
             FieldType::List(of, _) | FieldType::Map(of, _) => Some(of),

@@ -1,4 +1,4 @@
-//! Names of members as the keys of people's own maps: the opposite of how they were written.
+//! Names of members as the keys of user maps: the reverse of `to_item/name.rs`.
 
 use serde::de::{Deserializer, Visitor};
 use serde::forward_to_deserialize_any;
@@ -6,10 +6,10 @@ use serde::forward_to_deserialize_any;
 use super::super::error::DocumentError;
 use super::access::GivenVariant;
 
-/// A name; it is a whole number or a truth value only for who asks for one.
+/// A name; it is an integer or a boolean only if that is requested.
 pub(super) struct GivenName<'de>(pub(super) &'de str);
 
-/// Gives what the name says in that type; if it says none, the text, which the visitor refuses.
+/// Visits the name in that type; if it does not parse, the text, which the visitor refuses.
 macro_rules! parsed {
     ($($deserialize:ident $visit:ident,)*) => {
         $(fn $deserialize<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DocumentError> {

@@ -1,11 +1,11 @@
-//! Numbers in the type that is asked for, exactly or not at all.
+//! Numbers in the requested type, exactly or not at all.
 
 use keyloom_value::Number;
 use serde::de::Visitor;
 
 use super::super::error::{DocumentError, Fault};
 
-/// Gives a whole number; the visitor knows which it can hold.
+/// Visits an integer; the visitor checks its range.
 pub(super) fn visit_whole<'de, V: Visitor<'de>>(
     number: &Number,
     visitor: V,
@@ -26,7 +26,7 @@ pub(super) fn visit_whole<'de, V: Visitor<'de>>(
     }
 }
 
-/// Gives a float.
+/// Visits an `f64`.
 pub(super) fn visit_f64<'de, V: Visitor<'de>>(
     number: &Number,
     visitor: V,
@@ -37,7 +37,7 @@ pub(super) fn visit_f64<'de, V: Visitor<'de>>(
     }
 }
 
-/// Gives a small float.
+/// Visits an `f32`.
 pub(super) fn visit_f32<'de, V: Visitor<'de>>(
     number: &Number,
     visitor: V,
@@ -50,7 +50,7 @@ pub(super) fn visit_f32<'de, V: Visitor<'de>>(
     }
 }
 
-/// Gives an integer or a float, whichever it is.
+/// Visits an integer or a float, whichever it is.
 pub(super) fn visit_any<'de, V: Visitor<'de>>(
     number: &Number,
     visitor: V,
@@ -67,7 +67,7 @@ pub(super) fn visit_any<'de, V: Visitor<'de>>(
     }
 }
 
-/// The float whose shortest decimal is the number.
+/// Returns the float whose shortest decimal is the number.
 fn f64_of(number: &Number) -> Option<f64> {
     let float: f64 = number.to_string().parse().ok()?;
     let is_same = float.is_finite() && format!("{float:e}").parse() == Ok(*number);

@@ -32,13 +32,13 @@ pub(super) struct Variant<C> {
     pub(super) content: C,
 }
 
-/// A struct, or what serde_json says as one.
+/// A struct, or what serde_json serializes as one.
 pub(super) enum StructMembers {
     Own(Members),
     Foreign(Foreign, Value),
 }
 
-/// What serde_json hides in a struct with a private name, because serde has no word for it.
+/// What serde_json hides in a struct with a private name, because serde cannot express it.
 #[derive(Clone, Copy)]
 pub(super) enum Foreign {
     /// A number with all of its digits, as text: its feature `arbitrary_precision`, which any
@@ -46,7 +46,7 @@ pub(super) enum Foreign {
     Number,
     /// A piece of JSON as text.
     RawValue {
-        /// How many lists and maps are around it.
+        /// The number of lists and maps around it.
         around: usize,
     },
 }
@@ -109,7 +109,7 @@ impl Members {
     }
 }
 
-/// Serde has several words for a list.
+/// Serde has several traits for lists.
 macro_rules! lists {
     ($($list:ident $push:ident,)*) => {
         $(impl $list for Elements {

@@ -1,5 +1,5 @@
-//! Keys of maps → names. Texts, characters, whole numbers, booleans and plain variants have a
-//! text; everything else is refused.
+//! Keys of maps → names. Texts, characters, integers, booleans and unit variants become text;
+//! everything else is refused.
 
 use keyloom_value::Name;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde::ser::{Impossible, Serializer};
 
 use super::super::error::{DocumentError, Fault};
 
-/// Makes a name of a key.
+/// Serializes a key as a name.
 pub(super) struct ToName;
 
 type Never = Impossible<Name, DocumentError>;

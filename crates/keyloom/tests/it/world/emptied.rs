@@ -17,8 +17,8 @@ impl World {
             let db = self.db(tenant);
             let found = block_on(db.get(kind, &thing.key.id)).expect("it can be read");
             assert!(found.is_none(), "it is gone: {thing:?}");
-            let family = block_on(db.family(kind, &thing.key.id, None, 10));
-            assert!(family.expect("it can be read").is_none(), "it is gone: {thing:?}");
+            let found = block_on(db.with_children(kind, &thing.key.id, None, 10));
+            assert!(found.expect("it can be read").is_none(), "it is gone: {thing:?}");
             for (_, unique) in before.entity(kind).uniques() {
                 let value = before.unique_value(thing, unique);
                 let is_given = |other: &super::Thing| {

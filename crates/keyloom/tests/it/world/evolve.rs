@@ -30,14 +30,14 @@ impl World {
         error
     }
 
-    /// What can be asked while rows are still to be written anew.
+    /// Checks what can be read while a backfill is pending.
     pub(crate) fn check_pending(&mut self) {
         self.compare_things();
         self.check_gets();
         self.check_verify();
     }
 
-    /// Writes everything anew. Values that collide in a new unique since it came are given up.
+    /// Completes the backfill. Deletes entities that violate a new unique.
     pub(crate) fn backfill(&mut self) {
         for _ in 0..100 {
             match block_on(self.db.backfill(|_| {})) {

@@ -75,7 +75,7 @@ impl World {
             found.sort();
             ids.sort();
             assert_eq!(found, ids, "{query:?}");
-            // What has expired counts until it is put away.
+            // Expired entities count until they are deleted.
             if !self.naive.things.iter().any(|thing| self.naive.is_expired(thing)) {
                 let total = block_on(query.total()).expect("it is counted").count;
                 assert_eq!(total, ids.len() as u64, "{query:?}");

@@ -1,7 +1,7 @@
 //! What must hold of a world at any time: everything that can be asked is answered as the naive
 //! database says.
 
-use keyloom::{Family, Finding, Problem, Repair};
+use keyloom::{Finding, Problem, Repair, WithChildren};
 use keyloom_testkit::Random;
 use keyloom_value::Value;
 use pollster::block_on;
@@ -10,7 +10,7 @@ use super::play::{Depth, Marks, World};
 use super::{Naive, Thing};
 
 impl World {
-    /// Compares as much as is said.
+    /// Compares to this depth.
     pub(crate) fn check(&self, depth: Depth, random: &mut Random) {
         self.compare_rows();
         match depth {
@@ -30,7 +30,7 @@ impl World {
         let findings = block_on(self.db.verify(Repair::No, |_| {})).expect("it can be verified");
         let is_told = |finding: &&Finding| match self.marks {
             Marks::None => true,
-            Marks::Some => finding.problem != Problem::LeftMark,
+            Marks::Some => finding.problem != Problem::StaleTombstone,
         };
         let findings: Vec<_> = findings.iter().filter(is_told).collect();
         assert!(findings.is_empty(), "verify finds {findings:#?}");
@@ -121,12 +121,12 @@ impl World {
         let db = self.db(parent.key.tenant.as_ref());
         let (kind, id) = (&parent.key.kind, &parent.key.id);
         let limit = 1 + u32::try_from(random.below(4)).expect("small");
-        let family = block_on(db.family(kind, id, question, limit)).expect("a family can be read");
+        let found = block_on(db.with_children(kind, id, question, limit)).expect("it can be read");
         if self.naive.is_expired(parent) {
-            assert!(family.is_none(), "expired, and has a family");
+            assert!(found.is_none(), "expired, and has children");
             return;
         }
-        let Family { parent: record, mut children, mut next, .. } = family.expect("it is there");
+        let WithChildren { parent: record, mut children, mut next, .. } = found.expect("it exists");
         self.compare_record(Some(&record), Some(parent));
         while let Some(cursor) = next {
             let page = db.children(kind, id, question, (limit, Some(&cursor)));

@@ -8,7 +8,7 @@ use keyloom_store::{Scan, Store, TableName};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
 
-/// The name of the table if nothing else is said.
+/// The default name of the table.
 pub(crate) const TABLE: &str = "keyloom";
 
 /// All rows of the table.

@@ -1,0 +1,117 @@
+//! One entity: by its id, or by a unique value.
+
+use std::sync::Arc;
+
+use keyloom_model::{Entity, FieldId, UniqueId};
+use keyloom_value::Value;
+
+use super::page::record;
+use crate::Record;
+use crate::answer::Answer;
+use crate::db::{Db, find_entity};
+use crate::error::Error;
+use crate::schema::Schema;
+
+impl Db {
+    /// Returns the entity with this id, if it exists.
+    ///
+    /// # Errors
+    ///
+    /// If the model has no such entity, or the store fails.
+    pub fn get<'a>(&'a self, entity: &'a str, id: &'a str) -> Answer<'a, Option<Record>> {
+        Box::pin(async move {
+            let schema = self.shared.schema();
+            let scope = self.scope(&schema);
+            let key = scope.key(scope.entity(entity)?.0, id)?;
+            let row = self.reader(&schema).get(&key).await?;
+            Ok(row.map(|row| record(&schema, row)))
+        })
+    }
+
+    /// Returns the entity with these values of a unique: its fields, and its scope if it has one.
+    ///
+    /// # Errors
+    ///
+    /// If no unique has exactly these fields, a value is not one of its field, or the store fails.
+    pub fn find<'a>(
+        &'a self,
+        entity: &'a str,
+        values: &'a [(&'a str, Value)],
+    ) -> Answer<'a, Option<Record>> {
+        Box::pin(UniqueQuery { db: self, entity, values }.find())
+    }
+
+    /// Returns the schema if it is ready for a query, which another process may have made it.
+    pub(crate) async fn schema_for(
+        &self,
+        is_ready: impl Fn(&Schema) -> Result<bool, Error>,
+    ) -> Result<Option<Arc<Schema>>, Error> {
+        if let Some(moment) = &self.moment {
+            return Ok(is_ready(&moment.schema)?.then(|| moment.schema.clone()));
+        }
+        let schema = self.shared.schema();
+        if is_ready(&schema)? {
+            return Ok(Some(schema));
+        }
+        self.shared.refresh().await?;
+        let schema = self.shared.schema();
+        Ok(is_ready(&schema)?.then_some(schema))
+    }
+}
+
+/// A query of a unique.
+struct UniqueQuery<'q> {
+    db: &'q Db,
+    entity: &'q str,
+    values: &'q [(&'q str, Value)],
+}
+
+impl UniqueQuery<'_> {
+    async fn find(self) -> Result<Option<Record>, Error> {
+        let schema = self.ready_schema().await?;
+        let scope = self.db.scope(&schema);
+        let (id, declared) = scope.entity(self.entity)?;
+        let (unique, values) = find_unique(declared, self.values)?;
+        let tenant = scope.tenant_of(id)?;
+        let reader = self.db.reader(&schema);
+        let row = reader.find(id, tenant.as_ref(), unique, &values).await?;
+        Ok(row.map(|row| record(&schema, row)))
+    }
+
+    async fn ready_schema(&self) -> Result<Arc<Schema>, Error> {
+        let schema = self.db.schema_for(|schema| {
+            let (id, declared) = find_entity(schema, self.entity)?;
+            Ok(schema.is_unique_ready(id, find_unique(declared, self.values)?.0))
+        });
+        schema.await?.ok_or_else(|| {
+            let names: Vec<&str> = self.values.iter().map(|(name, _)| *name).collect();
+            let what = format!("The unique `{}` of `{}`", names.join("`, `"), self.entity);
+            Error::Building { what }
+        })
+    }
+}
+
+/// Finds the unique that has exactly these fields, with the values in its order.
+fn find_unique(entity: &Entity, values: &[(&str, Value)]) -> Result<(UniqueId, Vec<Value>), Error> {
+    for (id, unique) in entity.uniques() {
+        let fields = unique.within.iter().chain(&unique.fields);
+        let value = |field: &FieldId| {
+            let field = entity.field(*field);
+            let found = values.iter().find(|(name, _)| *name == field.name);
+            found.map(|(_, value)| field.of.take(value))
+        };
+        let found: Option<Vec<Value>> = fields.map(value).collect();
+        if let Some(found) = found.filter(|found| found.len() == values.len()) {
+            return Ok((id, found));
+        }
+    }
+    let asked: Vec<&str> = values.iter().map(|(name, _)| *name).collect();
+    Err(Error::Unknown {
+        what: format!(
+            "`{}` has no unique with exactly the fields `{}`",
+            entity.name,
+            asked.join("`, `")
+        ),
+        help: None,
+    })
+}
