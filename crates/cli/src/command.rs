@@ -43,7 +43,7 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf, String> {
 
 /// A moment since 1970 as RFC 3339 writes it: what a field of the type `time` takes.
 pub(crate) fn time(text: &str) -> Option<Time> {
-    let taken = FieldType::Time.take(&Value::from(text));
+    let taken = FieldType::Time.to_stored(&Value::from(text));
     let ms = taken.as_n().and_then(Number::to_i64).and_then(|ms| u64::try_from(ms).ok());
     ms.map(Time)
 }

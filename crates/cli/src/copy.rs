@@ -28,7 +28,7 @@ pub(crate) fn target(arguments: &ArgMatches) -> Result<&Path, String> {
 /// What was copied, for people or for programs.
 pub(crate) fn told(copied: Copied, is_json: bool) -> String {
     let Copied { rows, commit, at } = copied;
-    let at = FieldType::Time.show(&Value::from(at));
+    let at = FieldType::Time.to_external(&Value::from(at));
     if is_json {
         let item =
             Item::from([("rows", Value::from(rows)), ("commit", Value::from(commit)), ("at", at)]);

@@ -338,7 +338,7 @@ fn taken((entity, fields): (&str, &[String]), both: Option<(&String, &String)>) 
 
 /// What is lost to a consumer, as far as it is known, and the way out.
 fn behind(consumer: &str, seen_ms: i64, oldest_ms: Option<i64>) -> String {
-    let time = |ms: i64| match FieldType::Time.show(&Value::from(ms)) {
+    let time = |ms: i64| match FieldType::Time.to_external(&Value::from(ms)) {
         Value::S(text) => text,
         other => other.to_string(),
     };

@@ -410,7 +410,7 @@ impl ListQuery {
             let field = entity.field(order.field);
             let of_field = self.range.iter().filter(|(name, ..)| *name == field.name);
             let bounds: Vec<(Side, Value)> =
-                of_field.map(|(_, side, value)| (*side, field.of.take(value))).collect();
+                of_field.map(|(_, side, value)| (*side, field.of.to_stored(value))).collect();
             used += bounds.len();
             if let [(Side::Equal, value)] = &bounds[..] {
                 range.equal.push(value.clone());
@@ -457,7 +457,7 @@ fn find_unique(entity: &Entity, values: &[(&str, Value)]) -> Result<(UniqueId, V
         let value = |field: &FieldId| {
             let field = entity.field(*field);
             let found = values.iter().find(|(name, _)| *name == field.name);
-            found.map(|(_, value)| field.of.take(value))
+            found.map(|(_, value)| field.of.to_stored(value))
         };
         let found: Option<Vec<Value>> = fields.map(value).collect();
         if let Some(found) = found.filter(|found| found.len() == values.len()) {
@@ -519,7 +519,7 @@ pub(crate) fn by_values(
     let value = |field: &FieldId| {
         let field = entity.field(*field);
         let given = values.iter().find(|(name, _)| *name == field.name);
-        given.map(|(_, value)| field.of.take(value)).ok_or_else(|| Error::Unknown {
+        given.map(|(_, value)| field.of.to_stored(value)).ok_or_else(|| Error::Unknown {
             what: format!("The {what} `{of}` needs a value of `{}`", field.name),
             help: Some(format!("there is one {what} for each of its values")),
         })

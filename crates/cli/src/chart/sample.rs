@@ -175,7 +175,11 @@ fn fields(entity: &Entity, image: &Image) -> Vec<(String, String)> {
 
 /// A value as people read it.
 fn shown(field: &Field, image: &Image) -> String {
-    image.fields.get(&field.name).map(|value| plain(&field.of.show(value))).unwrap_or_default()
+    image
+        .fields
+        .get(&field.name)
+        .map(|value| plain(&field.of.to_external(value)))
+        .unwrap_or_default()
 }
 
 fn plain(value: &Value) -> String {

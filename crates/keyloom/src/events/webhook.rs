@@ -61,7 +61,7 @@ pub(crate) fn posting(address: &str, consumer: &str, event: &Event) -> Job {
 /// and deleted again was deleted at another time.
 fn message_id(consumer: &str, event: &Event) -> String {
     let mut pieces = Pieces::new();
-    for piece in [consumer, event.entity.as_str(), event.id.as_str(), event.change.word()] {
+    for piece in [consumer, event.entity.as_str(), event.id.as_str(), event.change.as_str()] {
         pieces.add(piece);
     }
     pieces.add_some(event.tenant.as_ref());

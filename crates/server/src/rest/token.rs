@@ -85,8 +85,9 @@ impl TokenRequest {
 impl Token {
     /// What can be shown of it again and again.
     pub fn to_json(&self) -> Json {
-        let time =
-            |time: Time| FieldType::Time.show(&Value::from(time.0)).as_s().map(str::to_owned);
+        let time = |time: Time| {
+            FieldType::Time.to_external(&Value::from(time.0)).as_s().map(str::to_owned)
+        };
         let mut shown = json!({
             "id": self.id,
             "name": self.name,

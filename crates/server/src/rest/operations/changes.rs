@@ -221,7 +221,7 @@ impl Stream {
 
 /// JSON has no line breaks of its own, so an event is three lines.
 fn frame(event: &Event) -> String {
-    let change = event.change.word();
+    let change = event.change.as_str();
     format!(
         "id: {}\nevent: {}.{change}\ndata: {}\n\n",
         event.position,

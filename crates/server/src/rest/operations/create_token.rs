@@ -84,7 +84,7 @@ fn request(mut document: Item) -> Result<TokenRequest, Problem> {
 }
 
 fn time(text: &str) -> Result<Time, Problem> {
-    let ms = FieldType::Time.take(&Value::from(text));
+    let ms = FieldType::Time.to_stored(&Value::from(text));
     // A moment before 1970 is as good as its start: it is over.
     let ms = ms.as_n().and_then(|ms| ms.to_i64()).map(|ms| u64::try_from(ms).unwrap_or_default());
     let detail = "`expires` is a time such as `2030-01-01T00:00:00Z`.";
