@@ -14,7 +14,7 @@ pub fn model(input: &[u8]) {
         }
         Ok(model) => {
             let evolution = evolve(&model, &model).expect("a model can become itself");
-            assert!(evolution.is_nothing(), "a model differs from itself");
+            assert!(evolution.is_empty(), "a model differs from itself");
             let layout = Layout::new(model.clone(), 1, &Item::new());
             let again = Layout::reopen(model, 1, &layout.slots());
             assert_eq!(again.slots(), layout.slots());
@@ -25,10 +25,10 @@ pub fn model(input: &[u8]) {
 /// An accepted time is formatted as a text that parses to the same time.
 pub fn times(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else { return };
-    let taken = FieldType::Time.take(&Value::from(text));
+    let taken = FieldType::Time.to_stored(&Value::from(text));
     if let Value::N(_) = taken {
-        let shown = FieldType::Time.show(&taken);
+        let shown = FieldType::Time.to_external(&taken);
         assert!(matches!(shown, Value::S(_)), "{shown:?}");
-        assert_eq!(FieldType::Time.take(&shown), taken, "{shown:?}");
+        assert_eq!(FieldType::Time.to_stored(&shown), taken, "{shown:?}");
     }
 }

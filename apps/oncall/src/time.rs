@@ -6,7 +6,7 @@ use time::OffsetDateTime;
 
 /// RFC 3339, as the model writes times: `2026-01-05T10:00:00.123Z`.
 pub(crate) fn time_text(time_ms: i64) -> String {
-    let text = FieldType::Time.show(&Value::from(time_ms));
+    let text = FieldType::Time.to_external(&Value::from(time_ms));
     text.as_s().unwrap_or_default().to_owned()
 }
 

@@ -67,7 +67,7 @@ fn changes(old: &Path, new: &ModelFile) -> Result<String, String> {
         let refusals: Vec<String> = refusals.iter().map(ToString::to_string).collect();
         format!("data of {} cannot be migrated.\n{}", old.display(), refusals.join("\n"))
     })?;
-    Ok(if evolution.is_nothing() { "nothing\n".to_owned() } else { evolution.to_string() })
+    Ok(if evolution.is_empty() { "nothing\n".to_owned() } else { evolution.to_string() })
 }
 
 /// One line for each entity.

@@ -53,7 +53,7 @@ pub(crate) fn absolute(path: &Path) -> Result<PathBuf, String> {
 
 /// Parses an RFC 3339 time since 1970, as fields of type `time` do.
 pub(crate) fn time(text: &str) -> Option<Time> {
-    let taken = FieldType::Time.take(&Value::from(text));
+    let taken = FieldType::Time.to_stored(&Value::from(text));
     let ms = taken.as_n().and_then(Number::to_i64).and_then(|ms| u64::try_from(ms).ok());
     ms.map(Time)
 }

@@ -28,7 +28,7 @@ pub(crate) fn target(arguments: &ArgMatches) -> Result<&Path, String> {
 /// Formats the result of a copy.
 pub(crate) fn format_copied(copied: Copied, is_json: bool) -> String {
     let Copied { rows, commit, at } = copied;
-    let at = FieldType::Time.show(&Value::from(at));
+    let at = FieldType::Time.to_external(&Value::from(at));
     if is_json {
         let item =
             Item::from([("rows", Value::from(rows)), ("commit", Value::from(commit)), ("at", at)]);

@@ -40,7 +40,7 @@ fn table(status: &StatusAnswer) -> String {
     let server = match &status.server {
         None => "none".to_owned(),
         Some(about) => {
-            let since = FieldType::Time.show(&Value::from(about.since));
+            let since = FieldType::Time.to_external(&Value::from(about.since));
             format!(
                 "{} on {}, process {}, since {}",
                 about.name,
@@ -85,7 +85,7 @@ fn table(status: &StatusAnswer) -> String {
 fn work(work: &Work) -> String {
     let Work { kind, of, done, total, since } = work;
     let total = total.map(|total| format!(" of {}", grouped(total))).unwrap_or_default();
-    let since = FieldType::Time.show(&Value::from(*since));
+    let since = FieldType::Time.to_external(&Value::from(*since));
     let (done, since) = (grouped(*done), since.as_s().unwrap_or_default());
     format!("background {kind} {of}: {done}{total}, since {since}\n")
 }

@@ -154,7 +154,7 @@ fn summary(found: &Scrubbed) -> String {
 /// Adds how to proceed to the error of a rebuild.
 fn advice(error: &Error) -> String {
     let Error::BackupNeeded { since, .. } = error else { return error.to_string() };
-    let since = FieldType::Time.show(&Value::from(since.0));
+    let since = FieldType::Time.to_external(&Value::from(since.0));
     let since = since.as_s().unwrap_or_default();
     format!(
         "{error} Give one made after {since} with --from BACKUP. If there is none, copy the \

@@ -165,7 +165,7 @@ impl Prepared {
     fn taken(&self, of: Value) -> Value {
         let entity = self.schema.model().entity(self.request.entity);
         match entity.board(self.request.board).ranking {
-            keyloom_model::Ranking::Count(field) => entity.field(field).of.take(&of),
+            keyloom_model::Ranking::Count(field) => entity.field(field).of.to_stored(&of),
             keyloom_model::Ranking::Field(_) => of,
         }
     }

@@ -161,7 +161,7 @@ impl CountQuery {
         let given = Given { what: "count", name: &self.count, values: &self.by };
         let only = |(name, value): &(String, Value)| {
             let field = self.split_field(entity, count, name)?;
-            Ok((field, entity.field(field).of.take(value)))
+            Ok((field, entity.field(field).of.to_stored(value)))
         };
         let split = self.split.iter().map(|name| self.split_field(entity, count, name));
         Ok(CountRequest {

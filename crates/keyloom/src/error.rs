@@ -333,7 +333,7 @@ fn unique_violation(entity: &str, fields: &[String], existing: Option<(&str, &st
 
 /// Which changes a consumer has lost, as far as is known.
 fn behind(consumer: &str, seen_ms: i64, oldest_ms: Option<i64>) -> String {
-    let time = |ms: i64| match FieldType::Time.show(&Value::from(ms)) {
+    let time = |ms: i64| match FieldType::Time.to_external(&Value::from(ms)) {
         Value::S(text) => text,
         other => other.to_string(),
     };

@@ -130,7 +130,7 @@ impl Export {
         let Some(own) = reader.seen(own).await? else { return Ok(None) };
         let image = self.schema.layouts.upgraded(own);
         let declared = self.schema.model().entity(image.key.entity);
-        let mut fields = declared.show(&image.fields);
+        let mut fields = declared.to_external(&image.fields);
         for field in &declared.fields {
             // If omitted, an import would set its default.
             if field.default.is_some() && !fields.contains(&field.name) {

@@ -98,7 +98,7 @@ impl Filter {
                 let Some(field) = entity.find_field(field) else {
                     return Err(no_field(entity, field));
                 };
-                query::Filter::Facet { field, value: entity.field(field).of.take(value) }
+                query::Filter::Facet { field, value: entity.field(field).of.to_stored(value) }
             }
             Kind::All(filters) => query::Filter::All(all(filters)?),
             Kind::Any(filters) => query::Filter::Any(all(filters)?),

@@ -78,7 +78,7 @@ impl Record {
 
     /// The external form of the entity, with `id` and `version`.
     pub(crate) fn shown(&self) -> Item {
-        self.with_id(self.declared().show(&self.image.fields))
+        self.with_id(self.declared().to_external(&self.image.fields))
     }
 
     fn with_id(&self, mut item: Item) -> Item {

@@ -1,11 +1,10 @@
-//! Documents that people give → the fields of an entity in stored form, and back.
+//! Documents → the fields of an entity in stored form, and back to the external form.
 //!
-//! The *stored form* has one type for each type of field: text, enum and ref are S; int, number
+//! The *stored form* has one value type for each field type: text, enum and ref are S; int, number
 //! and time (milliseconds since 1970) are N; bool is BOOL, bytes is B, list is L, map and tags are
-//! M, `any` is what JSON maps to. What is absent is not there; there is no NULL outside of `any`.
-//! A document may also say a time as text and bytes as base64.
-//!
-//! `id` and `version` are no part of it: whoever has a document takes them off first.
+//! M, `any` is what JSON maps to. An absent field has no value; NULL occurs only in `any`. In the
+//! *external form*, times are RFC 3339 texts and bytes are base64; a document may use either form.
+//! `id` and `version` are not part of a document here: callers remove them first.
 
 mod checker;
 mod convert;
@@ -17,44 +16,43 @@ use std::borrow::Cow;
 
 use keyloom_value::{Item, Name, Value};
 
-use crate::model::{
-    DefaultValue, Entity, Field, FieldAccess, FieldOrigin, FieldType, Literal, Presence,
-};
+use crate::model::{DefaultValue, Entity, Field, FieldAccess, FieldType, Literal, Presence};
 use crate::time;
 
-use checker::{Checker, NESTING_MAX, Place};
+use checker::{Checker, Location, NESTING_MAX};
 pub use error::{FieldError, FieldErrorKind, LengthUnit};
-use error::{excerpt, expected_null};
+use error::{excerpt, null_error};
 pub use id::check_id;
 
 impl Entity {
-    /// The stored form of a whole document, defaults filled in; `now_ms` is the moment of `now`.
+    /// Returns the stored form of a whole document, with defaults filled in; `now_ms` is the value
+    /// of `now`.
     ///
-    /// Null says that an optional field is absent, also if it has a default. It is no value for
+    /// Null means that an optional field is absent, even if it has a default. It is not a value of
     /// a required field. O(n) in the size of the document.
     ///
     /// # Errors
     ///
-    /// Everything that is wrong with the document, in the order of the entity's fields, then their
-    /// formats, then what is no field: the first 100 errors.
+    /// The first 100 errors of the document: in the order of the entity's fields, then formats,
+    /// then unknown fields.
     pub fn admit(&self, document: &Item, now_ms: i64) -> Result<Item, Vec<FieldError>> {
-        self.whole(document, now_ms, |_| Setting::Free)
+        self.admit_document(document, now_ms, |_| Setting::Free)
     }
 
-    /// As [`admit`](Entity::admit), for a document from a client of the service. `before` is what
-    /// is stored, if the document replaces it. A read-only field keeps the value that is stored,
-    /// or gets its default; the document may repeat that value and give no other.
+    /// Like [`admit`](Entity::admit), for a document from a client of the service. `before` is the
+    /// stored entity that the document replaces, if any. A read-only field keeps its stored value,
+    /// or gets its default; the document may repeat that value but not change it.
     ///
     /// # Errors
     ///
-    /// As of [`admit`](Entity::admit).
+    /// Those of [`admit`](Entity::admit).
     pub fn admit_client(
         &self,
         document: &Item,
         before: Option<&Item>,
         now_ms: i64,
     ) -> Result<Item, Vec<FieldError>> {
-        self.whole(document, now_ms, |field| match (field.access, before) {
+        self.admit_document(document, now_ms, |field| match (field.access, before) {
             (FieldAccess::ReadWrite, _) => Setting::Free,
             (FieldAccess::ReadOnly, Some(before)) => {
                 Setting::Fixed(before.get(&field.name).cloned())
@@ -65,7 +63,7 @@ impl Entity {
         })
     }
 
-    fn whole(
+    fn admit_document(
         &self,
         document: &Item,
         now_ms: i64,
@@ -73,9 +71,9 @@ impl Entity {
     ) -> Result<Item, Vec<FieldError>> {
         let mut checker = Checker::default();
         let mut fields = Vec::with_capacity(self.fields.len());
-        for field in self.settable() {
+        for field in self.settable_fields() {
             let value = match (setting(field), document.get(&field.name), &field.default) {
-                (Setting::Fixed(value), given, _) => checker.fixed((given, value), field),
+                (Setting::Fixed(value), given, _) => checker.read_only(given, value, field),
                 (Setting::Free, Some(given), _) => checker.given(given, field),
                 (Setting::Free, None, Some(default)) => Some(default.value(now_ms)),
                 (Setting::Free, None, None) => checker.absent(field),
@@ -83,34 +81,35 @@ impl Entity {
             fields.extend(value.map(|value| (Name::from(&field.name), value)));
         }
         let fields: Item = fields.into_iter().collect();
-        checker.formats(&fields, self);
-        checker.names(document, self);
+        checker.check_formats(&fields, self);
+        checker.check_names(document, self);
         checker.finish().map(|()| fields)
     }
 
-    /// The stored form after a merge patch (RFC 7396): null removes a field, a map merges into a
-    /// field of the type `any`, `map` or `tags`, everything else replaces. Defaults are not filled
-    /// in again. Fields that the patch does not name stay exactly as they are.
+    /// Returns the stored form after a merge patch (RFC 7396): null removes a field, a map merges
+    /// into a field of type `any`, `map` or `tags`, everything else replaces. Defaults are not
+    /// filled in again. Fields that the patch does not name do not change.
     ///
     /// # Errors
     ///
-    /// As of [`admit`](Entity::admit): the whole result must be right, so that also a field that
-    /// the patch does not name can be at fault, if it was wrong before.
+    /// Those of [`admit`](Entity::admit). The whole result is checked, so a field that was already
+    /// invalid is reported even if the patch does not name it.
     pub fn admit_patch(&self, fields: &Item, patch: &Item) -> Result<Item, Vec<FieldError>> {
-        self.patched(fields, patch, |_| FieldAccess::ReadWrite)
+        self.apply_patch(fields, patch, |_| FieldAccess::ReadWrite)
     }
 
-    /// As [`admit_patch`](Entity::admit_patch), for a patch from a client of the service: it must
-    /// leave read-only fields as they are.
+    /// Like [`admit_patch`](Entity::admit_patch), for a patch from a client of the service: it must
+    /// not change read-only fields.
     ///
     /// # Errors
     ///
-    /// As of [`admit_patch`](Entity::admit_patch).
+    /// Those of [`admit_patch`](Entity::admit_patch), and one for each read-only field that the
+    /// patch changes.
     pub fn admit_client_patch(&self, fields: &Item, patch: &Item) -> Result<Item, Vec<FieldError>> {
-        self.patched(fields, patch, |field| field.access)
+        self.apply_patch(fields, patch, |field| field.access)
     }
 
-    fn patched(
+    fn apply_patch(
         &self,
         fields: &Item,
         patch: &Item,
@@ -118,107 +117,103 @@ impl Entity {
     ) -> Result<Item, Vec<FieldError>> {
         let mut checker = Checker::default();
         let mut patched = Vec::with_capacity(self.fields.len());
-        for field in self.settable() {
+        for field in self.settable_fields() {
             let before = fields.get(&field.name);
             let value = match (patch.get(&field.name), access(field)) {
-                (Some(change), FieldAccess::ReadWrite) => checker.changed((change, before), field),
+                (Some(change), FieldAccess::ReadWrite) => {
+                    checker.given(&merged(change, before, field), field)
+                }
                 (Some(change), FieldAccess::ReadOnly) => {
                     let change = merged(change, before, field);
-                    checker.fixed((Some(&change), before.cloned()), field)
+                    checker.read_only(Some(&change), before.cloned(), field)
                 }
-                (None, _) => checker.kept(before, field),
+                (None, _) => checker.stored(before, field),
             };
             patched.extend(value.map(|value| (Name::from(&field.name), value)));
         }
         let patched: Item = patched.into_iter().collect();
-        checker.formats(&patched, self);
-        checker.names(patch, self);
-        checker.names(fields, self);
+        checker.check_formats(&patched, self);
+        checker.check_names(patch, self);
+        checker.check_names(fields, self);
         checker.finish().map(|()| patched)
     }
 
-    /// Checks that fields are in stored form, complete, and keep every rule of the model.
+    /// Checks that fields are in stored form, complete and valid.
     ///
     /// # Errors
     ///
-    /// As of [`admit`](Entity::admit).
+    /// Those of [`admit`](Entity::admit).
     pub fn check_fields(&self, fields: &Item) -> Result<(), Vec<FieldError>> {
         let mut checker = Checker::default();
-        for field in self.settable() {
+        for field in self.settable_fields() {
             match fields.get(&field.name) {
-                Some(value) => checker.value(value, &field.of, &Place::Field(&field.name)),
+                Some(value) => checker.value(value, &field.of, &Location::Field(&field.name)),
                 None => {
                     checker.absent(field);
                 }
             }
         }
-        checker.formats(fields, self);
-        checker.names(fields, self);
+        checker.check_formats(fields, self);
+        checker.check_names(fields, self);
         checker.finish()
     }
 
-    /// The outward form of fields in stored form: times as RFC 3339 text in UTC, bytes as base64,
-    /// everything else as it is, `id` and `version` included.
+    /// Returns the external form of fields in stored form: times as RFC 3339 text in UTC, bytes as
+    /// base64, everything else unchanged, including `id` and `version`.
     ///
-    /// An optional field that has a default and is absent nevertheless is shown as null. So
-    /// [`admit`](Entity::admit) makes of what is shown exactly what was stored.
-    pub fn show(&self, fields: &Item) -> Item {
-        let shown = fields.iter().map(|(name, value)| {
-            let of = self.fields.iter().find(|field| field.name == name.as_str());
-            let value = of.map_or_else(|| value.clone(), |field| field.of.show(value));
+    /// An absent optional field that has a default becomes null, so that
+    /// [`admit`](Entity::admit) turns the external form into exactly what was stored.
+    pub fn to_external(&self, fields: &Item) -> Item {
+        let present = fields.iter().map(|(name, value)| {
+            let field = self.fields.iter().find(|field| field.name == name.as_str());
+            let value = field.map_or_else(|| value.clone(), |field| field.of.to_external(value));
             (name.clone(), value)
         });
-        let absent = self.settable().filter(|field| {
+        let absent = self.settable_fields().filter(|field| {
             field.default.is_some()
                 && field.presence == Presence::Optional
                 && !fields.contains(&field.name)
         });
-        shown.chain(absent.map(|field| (Name::from(&field.name), Value::Null))).collect()
-    }
-
-    /// The fields that a document has: all but `id`.
-    fn settable(&self) -> impl Iterator<Item = &Field> {
-        self.fields.iter().filter(|field| match field.origin {
-            FieldOrigin::Id => false,
-            FieldOrigin::Parent | FieldOrigin::Declared => true,
-        })
+        present.chain(absent.map(|field| (Name::from(&field.name), Value::Null))).collect()
     }
 }
 
 impl Field {
-    /// Checks that a value is one of this field, in stored form.
+    /// Checks that a value is valid for this field, in stored form.
     ///
     /// # Errors
     ///
     /// Every rule that it breaks.
     pub fn check(&self, value: &Value) -> Result<(), Vec<FieldError>> {
         let mut checker = Checker::default();
-        checker.value(value, &self.of, &Place::Field(&self.name));
+        checker.value(value, &self.of, &Location::Field(&self.name));
         checker.finish()
     }
 }
 
 impl FieldType {
-    /// The stored form of a value that is in its outward form; what is none stays as it is.
-    pub fn take(&self, value: &Value) -> Value {
-        convert::stored(value, self)
+    /// Returns the stored form of a value in external form. A value of another type is returned
+    /// unchanged.
+    pub fn to_stored(&self, value: &Value) -> Value {
+        convert::to_stored(value, self)
     }
 
-    /// The outward form of a value of this type in stored form; what is none stays as it is.
-    pub fn show(&self, value: &Value) -> Value {
-        convert::shown(value, self)
+    /// Returns the external form of a value in stored form. A value of another type is returned
+    /// unchanged.
+    pub fn to_external(&self, value: &Value) -> Value {
+        convert::to_external(value, self)
     }
 }
 
-/// What a document can do to a field.
+/// What a document may set a field to.
 enum Setting {
-    /// Give it any value.
+    /// Any value.
     Free,
-    /// Repeat the value that it has anyway.
+    /// Only this value, which the field has anyway.
     Fixed(Option<Value>),
 }
 
-/// The value that a patch makes of the one that was there before.
+/// The value of a field after a patch.
 fn merged<'v>(change: &'v Value, before: Option<&Value>, field: &Field) -> Cow<'v, Value> {
     match (&field.of, change) {
         (FieldType::Any | FieldType::Map(..) | FieldType::Tags, Value::M(members))
@@ -230,85 +225,86 @@ fn merged<'v>(change: &'v Value, before: Option<&Value>, field: &Field) -> Cow<'
     }
 }
 
-/// Values come in here; what is wrong stays in the checker, what is right goes on.
+/// Each method returns the stored value of a field, and records what is wrong with it.
 impl Checker {
-    /// A value of a document.
+    /// A value from a document.
     fn given(&mut self, value: &Value, field: &Field) -> Option<Value> {
-        let place = Place::Field(&field.name);
+        let location = Location::Field(&field.name);
         match (value, field.presence) {
             (Value::Null, Presence::Optional) => None,
             (Value::Null, Presence::Required) => {
-                self.report(&place, expected_null(field));
+                self.report(&location, null_error(field));
                 None
             }
             (Value::L(_) | Value::M(_), _) if value.depth() > NESTING_MAX => {
-                self.report(&place, FieldErrorKind::TooDeep { depth_max: NESTING_MAX });
+                self.report(&location, FieldErrorKind::TooDeep { depth_max: NESTING_MAX });
                 None
             }
             _ => {
-                let value = convert::stored(value, &field.of);
-                self.value(&value, &field.of, &place);
+                let value = convert::to_stored(value, &field.of);
+                self.value(&value, &field.of, &location);
                 Some(value)
             }
         }
     }
 
-    /// A value of a patch, and the one that was there before.
-    fn changed(&mut self, change: (&Value, Option<&Value>), field: &Field) -> Option<Value> {
-        let (change, before) = change;
-        self.given(&merged(change, before, field), field)
-    }
-
-    /// A value of a read-only field, given or not, and the one that it must be.
-    fn fixed(&mut self, value: (Option<&Value>, Option<Value>), field: &Field) -> Option<Value> {
-        let (given, value) = value;
+    /// The value of a read-only field; a document may omit or repeat it.
+    fn read_only(
+        &mut self,
+        given: Option<&Value>,
+        value: Option<Value>,
+        field: &Field,
+    ) -> Option<Value> {
         let is_same = match (given, &value) {
             (None, _) | (Some(Value::Null), None) => true,
             (Some(Value::Null), Some(_)) | (Some(_), None) => false,
             (Some(given), Some(value)) => {
-                given.depth() <= NESTING_MAX && convert::stored(given, &field.of) == *value
+                given.depth() <= NESTING_MAX && convert::to_stored(given, &field.of) == *value
             }
         };
         if !is_same {
-            self.report(&Place::Field(&field.name), FieldErrorKind::ReadOnly);
+            self.report(&Location::Field(&field.name), FieldErrorKind::ReadOnly);
         }
-        self.kept(value.as_ref(), field)
+        self.stored(value.as_ref(), field)
     }
 
-    /// What was stored before and stays.
-    fn kept(&mut self, value: Option<&Value>, field: &Field) -> Option<Value> {
+    /// A stored value that does not change.
+    fn stored(&mut self, value: Option<&Value>, field: &Field) -> Option<Value> {
         let Some(value) = value else { return self.absent(field) };
-        self.value(value, &field.of, &Place::Field(&field.name));
+        self.value(value, &field.of, &Location::Field(&field.name));
         Some(value.clone())
     }
 
     fn absent(&mut self, field: &Field) -> Option<Value> {
         if field.presence == Presence::Required {
-            let expected = crate::describe::value_of(&field.of);
-            self.report(&Place::Field(&field.name), FieldErrorKind::Missing { expected });
+            let expected = field.of.in_words();
+            self.report(&Location::Field(&field.name), FieldErrorKind::Missing { expected });
         }
         None
     }
+}
 
+/// Checks that concern an entity as a whole.
+impl Checker {
     /// Checks the formats of texts, which may depend on other fields.
-    fn formats(&mut self, fields: &Item, entity: &Entity) {
+    fn check_formats(&mut self, fields: &Item, entity: &Entity) {
         for rule in &entity.formats {
             let name = &entity.field(rule.field).name;
             if let Some(text) = fields.get(name).and_then(Value::as_s)
-                && let Some(format) = rule.format(entity, fields)
+                && let Some(format) = entity.required_format(rule, fields)
                 && !format.matches(text)
             {
                 let found = excerpt(text);
-                self.report(&Place::Field(name), FieldErrorKind::NotInFormat { format, found });
+                self.report(&Location::Field(name), FieldErrorKind::NotInFormat { format, found });
             }
         }
     }
 
-    /// Refuses what is no field of the entity.
-    fn names(&mut self, document: &Item, entity: &Entity) {
+    /// Reports names that are not fields of the entity.
+    fn check_names(&mut self, document: &Item, entity: &Entity) {
         for name in document.names() {
             let name = name.as_str();
-            if !entity.settable().any(|field| field.name == name) {
+            if !entity.settable_fields().any(|field| field.name == name) {
                 self.unknown(name, entity);
             }
         }
@@ -316,11 +312,11 @@ impl Checker {
 }
 
 impl DefaultValue {
-    /// The value, in stored form, that a field gets at this time.
+    /// Returns the default in stored form; `now_ms` is the value of `now`.
     pub fn value(&self, now_ms: i64) -> Value {
         match self {
             DefaultValue::Now => {
-                Value::from(now_ms.clamp(*time::MOMENTS_MS.start(), *time::MOMENTS_MS.end()))
+                Value::from(now_ms.clamp(*time::RANGE_MS.start(), *time::RANGE_MS.end()))
             }
             DefaultValue::Literal(literal) => match literal {
                 Literal::Text(text) => Value::from(text.as_str()),

@@ -1,25 +1,23 @@
-//! Bytes as base64 text (RFC 4648): written in the standard alphabet with padding; read in the
-//! standard and in the URL alphabet, with or without padding.
+//! Base64 (RFC 4648): encodes in the standard alphabet with padding; decodes the standard and the
+//! URL alphabet, with or without padding.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
 
-/// The text of bytes. [`bytes`] reads it back.
-pub(crate) fn text(bytes: &[u8]) -> String {
+pub(crate) fn encode(bytes: &[u8]) -> String {
     STANDARD.encode(bytes)
 }
 
-/// The bytes of a text, or nothing if it is not base64. Bits that belong to no byte must be zero,
-/// so that a text that was cut short is not taken for a whole one; padding is all there or not at
-/// all.
-pub(crate) fn bytes(text: &str) -> Option<Vec<u8>> {
+/// Returns `None` if the text is not base64. Trailing bits must be zero, so that a truncated text
+/// is not mistaken for a complete one; padding must be complete or absent.
+pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     if text.contains(['-', '_']) {
-        return standard(&text.replace('-', "+").replace('_', "/"));
+        return decode_standard(&text.replace('-', "+").replace('_', "/"));
     }
-    standard(text)
+    decode_standard(text)
 }
 
-fn standard(text: &str) -> Option<Vec<u8>> {
+fn decode_standard(text: &str) -> Option<Vec<u8>> {
     let engine = if text.ends_with('=') { STANDARD } else { STANDARD_NO_PAD };
     engine.decode(text).ok()
 }
@@ -28,10 +26,10 @@ fn standard(text: &str) -> Option<Vec<u8>> {
 mod tests {
     use proptest::prelude::*;
 
-    use super::{bytes, text};
+    use super::{decode, encode};
 
     #[test]
-    fn the_published_examples_are_written_and_read() {
+    fn the_examples_of_the_rfc_are_encoded_and_decoded() {
         let cases = [
             ("", ""),
             ("f", "Zg=="),
@@ -42,24 +40,25 @@ mod tests {
             ("foobar", "Zm9vYmFy"),
         ];
         for (plain, encoded) in cases {
-            assert_eq!(text(plain.as_bytes()), encoded);
-            assert_eq!(bytes(encoded).as_deref(), Some(plain.as_bytes()));
-            assert_eq!(bytes(encoded.trim_end_matches('=')).as_deref(), Some(plain.as_bytes()));
+            assert_eq!(encode(plain.as_bytes()), encoded);
+            assert_eq!(decode(encoded).as_deref(), Some(plain.as_bytes()));
+            assert_eq!(decode(encoded.trim_end_matches('=')).as_deref(), Some(plain.as_bytes()));
         }
-        assert_eq!(bytes("-_-_"), bytes("+/+/"));
+        assert_eq!(decode("-_-_"), decode("+/+/"));
     }
 
     #[test]
-    fn what_is_not_base64_is_refused() {
-        for wrong in ["Z", "Zg=", "Zg===", "=", "====", "Zm9v=", "Zm9vYg=a", "Z g=", "Zh==", "é"] {
-            assert_eq!(bytes(wrong), None, "{wrong}");
+    fn invalid_texts_are_refused() {
+        for invalid in ["Z", "Zg=", "Zg===", "=", "====", "Zm9v=", "Zm9vYg=a", "Z g=", "Zh==", "é"]
+        {
+            assert_eq!(decode(invalid), None, "{invalid}");
         }
     }
 
     proptest! {
         #[test]
-        fn all_bytes_come_back(original in prop::collection::vec(any::<u8>(), 0..100)) {
-            prop_assert_eq!(bytes(&text(&original)), Some(original));
+        fn bytes_round_trip(original in prop::collection::vec(any::<u8>(), 0..100)) {
+            prop_assert_eq!(decode(&encode(&original)), Some(original));
         }
     }
 }

@@ -1,8 +1,9 @@
-//! Stage 3: declared → [`Model`]. Names must lead somewhere, types must fit their use, values
-//! their types. A part that is wrong is reported and left out, and the rest is checked on.
+//! Stage 3: declared → [`Model`]. Resolves names and checks that types fit their use and values
+//! their types. An invalid part is reported and left out, and checking continues.
 
 mod board;
 mod capacity;
+mod choice;
 mod entity;
 mod field;
 mod format;
@@ -29,10 +30,14 @@ use name::Entities;
 use path::Paths;
 use scope::Scope;
 
-/// Reads a model file: the model, or everything that is wrong with the file, in its order.
+/// Reads a model file.
 ///
-/// A file that is not TOML, or gives a name twice, has one error, because nothing after it can be trusted. The cost is
-/// linear in the size of the file, which is at most 1 MiB, and no text makes it panic.
+/// The cost is linear in the size of the file, which is at most 1 MiB, and no text makes it panic.
+///
+/// # Errors
+///
+/// Every error of the file, in its order. A file that is not TOML, or declares a name twice, has
+/// one error, because nothing after it can be trusted.
 pub fn check(source: &str) -> Result<Model, Vec<ModelError>> {
     let lines = Source::new(source);
     let mut reporter = Reporter::new(&lines);
@@ -48,7 +53,7 @@ pub fn check(source: &str) -> Result<Model, Vec<ModelError>> {
     }
 }
 
-/// A model that is complete only if nothing was reported.
+/// Returns a model that is complete only if no error was reported.
 fn resolve(declared: &Declared, has_jobs: bool, reporter: &mut Reporter<'_>) -> Model {
     let entities = Entities::new(&declared.entities, reporter);
     let lineage = Lineage::new(&declared.entities, &entities, reporter);
@@ -60,7 +65,7 @@ fn resolve(declared: &Declared, has_jobs: bool, reporter: &mut Reporter<'_>) -> 
         .collect();
     let tenancies = tenancy::tenancies(&declared.entities, (&lineage, &scopes), reporter);
     let mut paths = Paths::default();
-    // Jobs come first: if somebody else has their path, that one is told.
+    // Jobs come first, so that an entity that uses their path gets the error.
     let (own, built_in) =
         declared.entities.split_at(declared.entities.len() - usize::from(has_jobs));
     for entity in built_in.iter().chain(own) {

@@ -1,18 +1,20 @@
-//! Stage 2: tree → declared. Keys must be known and values of the kind that their key takes;
-//! whether names lead anywhere is the next stage's question.
+//! Stage 2: tree → declared. Keys must be known and values must have the kind that their key
+//! takes; the next stage resolves names.
 
 mod entity;
 mod format;
 mod keys;
+mod limit;
 mod list;
 
 use crate::declared::{Declared, DeclaredHandler, DeclaredTarget};
 use crate::error::{Code, Reporter};
-use crate::parse::{Entry, Node, NodeKind};
+use crate::parse::{Entry, NodeKind};
 use crate::source::Span;
 use keys::{Keys, table, text};
+use limit::limited;
 
-/// Entities that a model may have.
+/// Maximum number of entities in a model.
 const ENTITIES_MAX: usize = 200;
 
 /// Reads a whole file.
@@ -26,9 +28,9 @@ pub(crate) fn declare(entries: &[Entry], reporter: &mut Reporter<'_>) -> Declare
         }
     }
     if entities.is_empty() {
-        let place = keys.get("entity").map_or(Span::new(0, 0), |entry| entry.key.span);
+        let span = keys.get("entity").map_or(Span::new(0, 0), |entry| entry.key.span);
         let help = "begin with `[entity.NAME]` and a line such as `fields.title = \"text\"`";
-        reporter.report_with_help(Code::NoEntity, place, ("the model has no entity", help));
+        reporter.report_with_help(Code::NoEntity, span, ("the model has no entity", help));
     }
     if let Some(entries) = keys.get("on").and_then(|entry| table(entry, reporter)) {
         declared.handlers = handlers(entries, reporter);
@@ -50,12 +52,12 @@ fn handlers(entries: &[Entry], reporter: &mut Reporter<'_>) -> Vec<DeclaredHandl
     handlers
 }
 
-/// `"NAME"`, `{ webhook = "ADDRESS" }` or `{ job = "KIND" }`.
+/// `"NAME"`, `{ webhook = "URL" }` or `{ job = "KIND" }`.
 fn target(change: &Entry, reporter: &mut Reporter<'_>) -> Option<DeclaredTarget> {
     let NodeKind::Table(entries) = &change.node.kind else {
         return text(change, reporter).map(DeclaredTarget::Handler);
     };
-    let keys = Keys::read(entries, ("what is called", &["webhook", "job"]), reporter);
+    let keys = Keys::read(entries, ("a handler", &["webhook", "job"]), reporter);
     match (keys.get("webhook"), keys.get("job")) {
         (Some(webhook), None) => text(webhook, reporter).map(DeclaredTarget::Webhook),
         (None, Some(job)) => text(job, reporter).map(DeclaredTarget::Job),
@@ -69,34 +71,5 @@ fn target(change: &Entry, reporter: &mut Reporter<'_>) -> Option<DeclaredTarget>
             reporter.report_with_help(Code::BadTarget, change.node.span, (reason, help));
             None
         }
-    }
-}
-
-/// The entries, or as many of them as may be.
-fn limited<'e, T: Placed>(
-    entries: &'e [T],
-    (what, max): (&str, usize),
-    reporter: &mut Reporter<'_>,
-) -> &'e [T] {
-    let Some(first_over) = entries.get(max) else { return entries };
-    let reason = format!("there are {} {what}; at most {max} may be", entries.len());
-    reporter.report(Code::TooMany, first_over.span(), reason);
-    &entries[..max]
-}
-
-/// What has a place in the file.
-trait Placed {
-    fn span(&self) -> Span;
-}
-
-impl Placed for Entry {
-    fn span(&self) -> Span {
-        self.key.span
-    }
-}
-
-impl Placed for Node {
-    fn span(&self) -> Span {
-        self.span
     }
 }

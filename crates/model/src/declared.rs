@@ -1,5 +1,5 @@
-//! What the author wrote, every name and value with its place: raw types. Nothing in here has been
-//! checked against anything else in the file.
+//! What the author wrote: raw types, every name and value with its span. Nothing here has been
+//! checked against the rest of the file.
 
 use crate::parse::Node;
 use crate::source::{Span, Word};
@@ -9,7 +9,7 @@ use crate::source::{Span, Word};
 pub(crate) struct Declared {
     pub(crate) entities: Vec<DeclaredEntity>,
     pub(crate) handlers: Vec<DeclaredHandler>,
-    /// Whether jobs are asked for, though nothing may be called.
+    /// `jobs = true`: the model has jobs even without handlers.
     pub(crate) jobs: bool,
 }
 
@@ -37,15 +37,15 @@ pub(crate) struct DeclaredEntity {
 #[derive(Debug)]
 pub(crate) struct DeclaredField {
     pub(crate) name: Word,
-    /// Missing when it could not be read; the field is there all the same.
+    /// `None` if it has errors; the name still counts as declared.
     pub(crate) spec: Option<FieldSpec>,
 }
 
-/// The text of a field, taken apart.
+/// The parsed text of a field.
 #[derive(Debug)]
 pub(crate) struct FieldSpec {
     pub(crate) of: DeclaredType,
-    /// The place of the question mark.
+    /// The span of the question mark.
     pub(crate) optional: Option<Span>,
     pub(crate) range: Option<DeclaredRange>,
     pub(crate) default: Option<DeclaredDefault>,
@@ -74,7 +74,7 @@ pub(crate) enum TypeKind {
     Map(Option<Box<DeclaredType>>),
 }
 
-/// `lo..hi`.
+/// `low..high`.
 #[derive(Debug)]
 pub(crate) struct DeclaredRange {
     pub(crate) low: Option<Word>,
@@ -82,7 +82,7 @@ pub(crate) struct DeclaredRange {
     pub(crate) span: Span,
 }
 
-/// What stands after `=`.
+/// What follows `=`.
 #[derive(Debug)]
 pub(crate) struct DeclaredDefault {
     pub(crate) kind: DefaultKind,
@@ -104,7 +104,7 @@ pub(crate) struct DeclaredFormat {
     pub(crate) choice: DeclaredFormatChoice,
 }
 
-/// `"FORMAT"`, or an enum field and formats by its members.
+/// `"FORMAT"`, or an enum field and the formats of its members.
 #[derive(Debug)]
 pub(crate) enum DeclaredFormatChoice {
     Always(Word),
@@ -117,7 +117,7 @@ pub(crate) struct DeclaredUnique {
     pub(crate) span: Span,
     pub(crate) fields: Vec<Word>,
     pub(crate) within: Option<Word>,
-    /// The place of `true`.
+    /// The span of `true`.
     pub(crate) fold_case: Option<Span>,
 }
 
@@ -182,7 +182,7 @@ pub(crate) struct DeclaredHandler {
     pub(crate) target: DeclaredTarget,
 }
 
-/// What is called: `"NAME"`, `{ webhook = "ADDRESS" }` or `{ job = "KIND" }`.
+/// What is called: `"NAME"`, `{ webhook = "URL" }` or `{ job = "KIND" }`.
 #[derive(Debug)]
 pub(crate) enum DeclaredTarget {
     Handler(Word),

@@ -1,13 +1,16 @@
-//! A changed model: what becomes of the data that was written under the old one.
+//! Changes of a model: whether data written under the old one can be kept under the new one.
 //!
-//! Everything is compared by its name, and uniques by what they say; the order of the file means
-//! nothing. This is the pure half: it looks at no data and changes none.
+//! Declarations are compared by name, and uniques by definition; the order of the file does not
+//! matter. This is a pure comparison: it neither reads nor changes data.
 
 mod change;
 mod entity;
+mod enumerate;
 mod field;
+mod field_pair;
+mod findings;
 mod format;
-mod question;
+mod query;
 mod refusal;
 mod side;
 mod types;
@@ -17,20 +20,16 @@ pub use change::{Change, ChangeKind, Evolution, Impact};
 pub use refusal::Refusal;
 
 use crate::model::Model;
+use findings::Findings;
 use side::Pair;
 
-/// What was found so far.
-#[derive(Debug, Default)]
-struct Findings {
-    changes: Vec<Change>,
-    refusals: Vec<Refusal>,
-}
-
-/// Compares the model that data was written under with one that it shall be kept under.
+/// Compares the model that data was written under with a new one, and returns what must be done to
+/// the data. The cost is O(n²) in the declarations of one entity, which are few.
 ///
-/// If the data can be kept, says what must be done to it; if not, every reason why. Removing data,
-/// or what data was promised to be, is refused. The cost is O(n²) in the declarations of one entity,
-/// which are few.
+/// # Errors
+///
+/// Every reason why the data cannot be kept: changes that would remove data, or that stored data
+/// may violate, are refused.
 pub fn evolve(old: &Model, new: &Model) -> Result<Evolution, Vec<Refusal>> {
     let mut findings = Findings::default();
     entity::compare_presence(old, new, &mut findings);
@@ -41,7 +40,7 @@ pub fn evolve(old: &Model, new: &Model) -> Result<Evolution, Vec<Refusal>> {
         field::compare(&pair, &mut findings);
         format::compare(&pair, &mut findings);
         unique::compare(&pair, &mut findings);
-        question::compare(&pair, &mut findings);
+        query::compare(&pair, &mut findings);
     }
     if findings.refusals.is_empty() {
         Ok(Evolution::new(findings.changes, new))

@@ -21,15 +21,15 @@ use crate::parse::Node;
 use crate::source::{Span, Word};
 use token::{Token, TokenKind, tokens};
 
-/// How deep lists and maps may be nested.
+/// Maximum nesting of lists and maps.
 const DEPTH_MAX: usize = 8;
 
 const TYPES: &[&str] = &[
     "text", "int", "number", "bool", "time", "bytes", "any", "tags", "enum", "ref", "list", "map",
 ];
-/// What can happen to a reference when its target is deleted.
+/// The rules for references whose target is deleted.
 pub(crate) const RULES: &[&str] = &["refuse", "cascade", "clear", "keep"];
-/// What types are called elsewhere, and here.
+/// Names of types in other languages, and the type meant.
 const FOREIGN: &[(&str, &str)] = &[
     ("string", "text"),
     ("str", "text"),
@@ -48,13 +48,13 @@ const FOREIGN: &[(&str, &str)] = &[
     ("object", "map"),
     ("array", "list"),
 ];
-const GRAMMAR: &str = "a field is `type`, then `?` if it may be absent, then a range such as \
+const GRAMMAR: &str = "a field is `type`, then `?` if it is optional, then a range such as \
                        `1..5`, then `= default`";
 
-/// Takes the text of a field apart; what is wrong with it is reported and it is given up.
+/// Parses the text of a field; reports its first error and returns `None`.
 pub(crate) fn parse(text: &Word, node: &Node, reporter: &mut Reporter<'_>) -> Option<FieldSpec> {
     let is_verbatim = text.span != node.span;
-    let place = |span: Span| {
+    let in_file = |span: Span| {
         if is_verbatim {
             Span::new(text.span.start + span.start, text.span.start + span.end)
         } else {
@@ -63,37 +63,37 @@ pub(crate) fn parse(text: &Word, node: &Node, reporter: &mut Reporter<'_>) -> Op
     };
     let mut tokens = tokens(&text.text);
     for token in &mut tokens {
-        token.word.span = place(token.word.span);
+        token.word.span = in_file(token.word.span);
     }
     let end = if is_verbatim { Span::new(text.span.end, text.span.end) } else { text.span };
     let mut parser = Parser { tokens, next: 0, end };
     match parser.field() {
         Ok(spec) => Some(spec),
-        Err(fault) => {
-            reporter.push(fault.report(reporter));
+        Err(error) => {
+            reporter.push(error.report(reporter));
             None
         }
     }
 }
 
-/// Why a text was given up.
-enum Fault {
+/// Why a text is not a field.
+enum SpecError {
     /// Something else was expected here.
     Expected {
         what: &'static str,
         found: Option<Token>,
         end: Span,
     },
-    /// The question mark comes after the range or the default.
-    LateMark(Span),
+    /// The question mark follows the range or the default.
+    LateQuestionMark(Span),
     UnknownType(Word),
     TooDeep(Span),
 }
 
-impl Fault {
+impl SpecError {
     fn report(self, reporter: &Reporter<'_>) -> Report {
         match self {
-            Fault::Expected { what, found, end } => {
+            SpecError::Expected { what, found, end } => {
                 let (span, found) = match found {
                     Some(token) => (token.word.span, format!("`{}`", token.word.text)),
                     None => (end, "the end of the text".to_owned()),
@@ -101,20 +101,20 @@ impl Fault {
                 let reason = format!("expected {what}, found {found}");
                 Report { code: Code::SpecSyntax, span, reason, help: Some(GRAMMAR.to_owned()) }
             }
-            Fault::LateMark(span) => {
-                let reason = "`?` stands right after the type, before a range".to_owned();
+            SpecError::LateQuestionMark(span) => {
+                let reason = "`?` must follow the type, before a range".to_owned();
                 Report { code: Code::SpecSyntax, span, reason, help: Some(GRAMMAR.to_owned()) }
             }
-            Fault::UnknownType(word) => {
+            SpecError::UnknownType(word) => {
                 let reason = format!("unknown type `{}`", word.text);
                 let meant = FOREIGN.iter().find(|(foreign, _)| *foreign == word.text);
                 let help = match meant {
-                    Some((_, ours)) => Some(format!("it is called `{ours}` here")),
-                    None => reporter.instead(&word.text, "types are", TYPES.iter().copied()),
+                    Some((_, ours)) => Some(format!("write `{ours}`")),
+                    None => reporter.suggest(&word.text, "types are", TYPES.iter().copied()),
                 };
                 Report { code: Code::UnknownType, span: word.span, reason, help }
             }
-            Fault::TooDeep(span) => {
+            SpecError::TooDeep(span) => {
                 let reason = format!("lists and maps are nested more than {DEPTH_MAX} deep");
                 let help = Some("`any` holds a value of any depth".to_owned());
                 Report { code: Code::TypeTooDeep, span, reason, help }
@@ -130,7 +130,7 @@ struct Parser {
 }
 
 impl Parser {
-    fn field(&mut self) -> Result<FieldSpec, Fault> {
+    fn field(&mut self) -> Result<FieldSpec, SpecError> {
         let of = self.type_of(0)?;
         let optional = self.mark("?");
         let range = self.range()?;
@@ -140,16 +140,18 @@ impl Parser {
         };
         match self.peek() {
             None => Ok(FieldSpec { of, optional, range, default }),
-            Some(token) if token.word.text == "?" => Err(Fault::LateMark(token.word.span)),
+            Some(token) if token.word.text == "?" => {
+                Err(SpecError::LateQuestionMark(token.word.span))
+            }
             Some(_) if default.is_some() => Err(self.expected("nothing after the default")),
             Some(_) => Err(self.expected("`?`, a range, `= default` or nothing more")),
         }
     }
 
-    fn type_of(&mut self, depth: usize) -> Result<DeclaredType, Fault> {
+    fn type_of(&mut self, depth: usize) -> Result<DeclaredType, SpecError> {
         let word = self.word("a type")?;
         if depth > DEPTH_MAX {
-            return Err(Fault::TooDeep(word.span));
+            return Err(SpecError::TooDeep(word.span));
         }
         let kind = match word.text.as_str() {
             "text" => TypeKind::Text,
@@ -164,13 +166,13 @@ impl Parser {
             "ref" => TypeKind::Ref { entity: self.word("an entity")?, rule: self.rule() },
             "list" => TypeKind::List(self.element(depth)?),
             "map" => TypeKind::Map(self.element(depth)?),
-            _ => return Err(Fault::UnknownType(word)),
+            _ => return Err(SpecError::UnknownType(word)),
         };
         let last = self.tokens[self.next - 1].word.span;
         Ok(DeclaredType { kind, span: word.span.to(last) })
     }
 
-    fn element(&mut self, depth: usize) -> Result<Option<Box<DeclaredType>>, Fault> {
+    fn element(&mut self, depth: usize) -> Result<Option<Box<DeclaredType>>, SpecError> {
         if !self.peek().is_some_and(|t| t.kind == TokenKind::Word && t.word.text == "of") {
             return Ok(None);
         }
@@ -178,7 +180,7 @@ impl Parser {
         Ok(Some(Box::new(self.type_of(depth + 1)?)))
     }
 
-    fn members(&mut self) -> Result<Vec<Word>, Fault> {
+    fn members(&mut self) -> Result<Vec<Word>, SpecError> {
         self.mark("(").ok_or_else(|| self.expected("`(` and the members of the enum"))?;
         let mut members = vec![];
         while self.mark(")").is_none() {
@@ -191,21 +193,21 @@ impl Parser {
         Ok(members)
     }
 
-    /// A word after the entity is its rule, unless a range begins there.
+    /// A word after the entity is its rule, unless it starts a range.
     fn rule(&mut self) -> Option<Word> {
         let is_rule = self.peek().is_some_and(|token| RULES.contains(&token.word.text.as_str()));
         let is_range = self.tokens.get(self.next + 1).is_some_and(|t| t.kind == TokenKind::Dots);
         if is_range && !is_rule { None } else { self.word("a rule").ok() }
     }
 
-    fn range(&mut self) -> Result<Option<DeclaredRange>, Fault> {
+    fn range(&mut self) -> Result<Option<DeclaredRange>, SpecError> {
         let low = match self.peek().map(|token| token.kind) {
             Some(TokenKind::Dots) => None,
             Some(TokenKind::Word) => Some(self.word("a bound")?),
             _ => return Ok(None),
         };
         let Some(dots) = self.peek().filter(|token| token.kind == TokenKind::Dots) else {
-            // What looked like a bound was none.
+            // The word was not a bound.
             self.next -= 1;
             return Ok(None);
         };
@@ -217,7 +219,7 @@ impl Parser {
         Ok(Some(DeclaredRange { low, high, span: start.to(end) }))
     }
 
-    fn default(&mut self) -> Result<DeclaredDefault, Fault> {
+    fn default(&mut self) -> Result<DeclaredDefault, SpecError> {
         let token = self.peek().cloned();
         let kind = match token.as_ref().map(|token| (token.kind, token.word.text.as_str())) {
             Some((TokenKind::Word, _)) => DefaultKind::Bare,
@@ -235,7 +237,7 @@ impl Parser {
         self.tokens.get(self.next)
     }
 
-    /// The next token, if it is this mark.
+    /// Consumes the next token if it is this mark.
     fn mark(&mut self, mark: &str) -> Option<Span> {
         let token = self.peek().filter(|t| t.kind == TokenKind::Mark && t.word.text == mark)?;
         let span = token.word.span;
@@ -243,7 +245,7 @@ impl Parser {
         Some(span)
     }
 
-    fn word(&mut self, what: &'static str) -> Result<Word, Fault> {
+    fn word(&mut self, what: &'static str) -> Result<Word, SpecError> {
         match self.peek().filter(|token| token.kind == TokenKind::Word) {
             Some(token) => {
                 let word = token.word.clone();
@@ -254,7 +256,7 @@ impl Parser {
         }
     }
 
-    fn expected(&self, what: &'static str) -> Fault {
-        Fault::Expected { what, found: self.peek().cloned(), end: self.end }
+    fn expected(&self, what: &'static str) -> SpecError {
+        SpecError::Expected { what, found: self.peek().cloned(), end: self.end }
     }
 }

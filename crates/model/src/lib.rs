@@ -1,17 +1,17 @@
-//! The model file: entities and the questions that will be asked of them, declared once.
+//! The model file: entities and the queries on them, declared once.
 //!
-//! [`check`] turns the text of a model file into a [`Model`] that cannot be wrong, or into every
-//! error of the file at once. `docs/model.md` explains the language.
+//! [`check`] turns the text of a model file into a valid [`Model`], or returns every error of the
+//! file at once. `docs/model.md` explains the language.
 //!
-//! The stages are files in the order they run: `parse` (text → tree with places), `declare`
+//! The stages are files in the order they run: `parse` (text → tree with spans), `declare`
 //! (tree → what the author wrote), `check` (what the author wrote → [`Model`]), `layout`
-//! ([`Model`] → [`Layout`]: where everything is kept, and which rows an entity implies).
+//! ([`Model`] → [`Layout`]: where everything is stored, and which rows an entity implies).
 //!
-//! An [`Entity`] judges documents by the model: [`Entity::admit`] turns what a user gives into
-//! fields in stored form, or into every error at once.
+//! [`Entity::admit`] validates a document: it returns the fields in stored form, or every error at
+//! once.
 //!
-//! [`evolve`] compares two models: whether data of the one can be kept under the other, and what
-//! must be done to it.
+//! [`evolve`] compares two models: whether the data of one can be kept under the other, and which
+//! of it must be rewritten.
 //!
 //! This crate does no I/O and is deterministic. It knows no store and no HTTP.
 //!

@@ -1,23 +1,32 @@
-//! The checked model: every name is resolved and every rule kept. Made by [`check`](crate::check)
-//! alone, so whoever has one need not check anything again.
+//! The checked model: every name is resolved and every rule holds. Only [`check`](crate::check)
+//! makes one, so code that has a [`Model`] need not check it again.
 
+mod board;
 mod children;
+mod count;
 mod entity;
 mod field;
 mod format;
+mod handler;
+mod id;
 mod list;
 mod literal;
+mod tags;
+mod unique;
 
 use std::collections::BTreeMap;
 
-pub use entity::{Entity, EntityId, IdSource, Tenancy, Unique, UniqueId};
-pub use field::{Field, FieldAccess, FieldId, FieldOrigin, FieldType, Limits, OnDelete, Presence};
+pub use board::{Board, Ranking};
+pub use count::Count;
+pub use entity::{Entity, IdSource, Tenancy};
+pub use field::{Field, FieldAccess, FieldOrigin, FieldType, Limits, OnDelete, Presence};
 pub use format::{Format, FormatChoice, FormatRule};
-pub use list::{
-    Board, BoardId, CaseMode, Count, CountId, Direction, Handler, List, ListId, OrderBy, PathPart,
-    Ranking, TagCombination, Target, Test, TriggeringChange,
-};
+pub use handler::{Handler, Target, TriggeringChange};
+pub use id::{BoardId, CountId, EntityId, FieldId, ListId, UniqueId};
+pub use list::{Direction, List, OrderBy, PathPart, Test};
 pub use literal::{DefaultValue, Literal};
+pub use tags::TagCombination;
+pub use unique::{CaseMode, Unique};
 
 /// A model without errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,17 +48,17 @@ impl Model {
         Model { entities, by_name, handlers, jobs }
     }
 
-    /// All entities, in the order of the file; then `job`, if the model has it.
+    /// All entities, in the order of the file, followed by `job` if the model has jobs.
     pub fn entities(&self) -> impl Iterator<Item = (EntityId, &Entity)> {
         self.entities.iter().zip(0..).map(|(entity, index)| (EntityId(index), entity))
     }
 
-    /// The entity with an id that this model gave out.
+    /// The entity with this id, which must come from this model.
     pub fn entity(&self, id: EntityId) -> &Entity {
         &self.entities[id.index()]
     }
 
-    /// The field that says whose data an entity is: its own, or that of the ancestor it belongs to.
+    /// The field that holds an entity's tenant: its own, or that of an ancestor.
     pub fn tenant_field(&self, id: EntityId) -> Option<&Field> {
         match self.entity(id).tenancy {
             Tenancy::Shared => None,
@@ -63,7 +72,7 @@ impl Model {
         self.by_name.get(name).copied()
     }
 
-    /// The board of this name, which no other board of the model has, and whose it is.
+    /// The board of this name, which is unique in the model, and its entity.
     pub fn find_board(&self, name: &str) -> Option<(EntityId, BoardId)> {
         self.entities().find_map(|(id, entity)| {
             let (board, _) = entity.boards().find(|(_, board)| board.name == name)?;
@@ -71,13 +80,13 @@ impl Model {
         })
     }
 
-    /// What is called after changes, in the order of the file.
+    /// The handlers, in the order of the file.
     pub fn handlers(&self) -> &[Handler] {
         &self.handlers
     }
 
-    /// The entity `job`, which a model has by itself if something is called after changes or the
-    /// author asks for it. It is the last one.
+    /// The built-in entity `job`, which a model has if it declares handlers or `jobs = true`. It is
+    /// the last entity.
     pub fn jobs(&self) -> Option<EntityId> {
         self.jobs
     }

@@ -1,14 +1,14 @@
-//! Stage 1: text → a tree of tables, lists and values, each with its place.
+//! Stage 1: text → a tree of tables, lists and values, each with its span.
 //!
-//! The only file that knows the TOML parser. Headers, dotted keys and inline tables come out the
-//! same, so that later stages never ask how a table was written. Nesting is bounded by the parser.
+//! The only file that knows the TOML parser. Headers, dotted keys and inline tables give the same
+//! tree, so later stages do not depend on how a table was written. The parser bounds the nesting.
 
 use toml_edit::{Array, Document, InlineTable, Item, Key, Table, TomlError, Value};
 
 use crate::error::{Code, Report, Reporter};
 use crate::source::{Source, Span, Word};
 
-/// Bytes that a model file may have.
+/// Maximum size of a model file.
 pub(crate) const FILE_BYTES_MAX: usize = 1024 * 1024;
 
 /// A value of the file.
@@ -20,7 +20,7 @@ pub(crate) struct Node {
 
 #[derive(Clone, Debug)]
 pub(crate) enum NodeKind {
-    /// The place is inside the quotes when the text stands there letter by letter.
+    /// The span is inside the quotes if the text has no escapes.
     Text(Word),
     Integer(i64),
     /// As written, because a binary float cannot hold what the author wrote.
@@ -40,7 +40,7 @@ pub(crate) struct Entry {
 }
 
 impl NodeKind {
-    /// What a person would call it.
+    /// A description for error messages.
     pub(crate) fn describe(&self) -> &'static str {
         match self {
             NodeKind::Text(_) => "text",
@@ -54,7 +54,7 @@ impl NodeKind {
     }
 }
 
-/// The top level of the file, or nothing if it is not TOML or is too large.
+/// Returns the top level of the file, or `None` if it is not TOML or too large.
 pub(crate) fn parse(
     text: &str,
     source: &Source<'_>,
@@ -69,14 +69,14 @@ pub(crate) fn parse(
     match Document::parse(text) {
         Ok(document) => Some(Reader { source }.table(document.as_table())),
         Err(error) => {
-            reporter.push(refusal(&error, source, text.len()));
+            reporter.push(syntax_error(&error, source, text.len()));
             None
         }
     }
 }
 
-/// What the parser says, in this crate's words where a reader of the model needs other ones.
-fn refusal(error: &TomlError, source: &Source<'_>, end: usize) -> Report {
+/// The error of the TOML parser, reworded where its message would not help the author of a model.
+fn syntax_error(error: &TomlError, source: &Source<'_>, end: usize) -> Report {
     let span = error.span().map_or(Span::new(end, end), |span| Span::new(span.start, span.end));
     let (code, reason, help) = match error.message() {
         "duplicate key" => {
@@ -85,10 +85,10 @@ fn refusal(error: &TomlError, source: &Source<'_>, end: usize) -> Report {
             (Code::DuplicateName, format!("`{name}` is declared twice"), Some(help))
         }
         "recursion limit" | "cannot recurse further; max recursion depth met" => {
-            let help = "a model needs no more than a few levels";
-            (Code::Syntax, "this is nested too deep".to_owned(), Some(help))
+            let help = "a model needs only a few levels";
+            (Code::Syntax, "nested too deep".to_owned(), Some(help))
         }
-        message => (Code::Syntax, format!("this is not TOML: {message}"), None),
+        message => (Code::Syntax, format!("not valid TOML: {message}"), None),
     };
     Report { code, span, reason, help: help.map(str::to_owned) }
 }
@@ -117,7 +117,7 @@ impl Reader<'_> {
         entries.filter_map(entry).collect()
     }
 
-    /// `key` is where the item is when it has no place of its own, as dotted tables have none.
+    /// `key` is the span of an item that has none of its own, such as a dotted table.
     fn item(&self, item: &Item, key: Span) -> Option<Node> {
         match item {
             Item::None => None,

@@ -1,6 +1,6 @@
-//! The text of a model file, and places in it. Knows nothing of what the text means.
+//! The text of a model file, and positions in it. Knows nothing about its meaning.
 
-/// A stretch of the source, in bytes.
+/// A range of the source, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Span {
     pub(crate) start: usize,
@@ -12,27 +12,27 @@ impl Span {
         Span { start, end: end.max(start) }
     }
 
-    /// From the start of this one to the end of the other.
+    /// The span from the start of this one to the end of the other.
     pub(crate) fn to(self, end: Span) -> Span {
         Span::new(self.start, end.end)
     }
 }
 
-/// A name or a value that the author wrote, and where.
+/// A name or value in the source, with its span.
 #[derive(Clone, Debug)]
 pub(crate) struct Word {
     pub(crate) text: String,
     pub(crate) span: Span,
 }
 
-/// The source text with its lines found once.
+/// The source text, with the starts of its lines computed once.
 #[derive(Debug)]
 pub(crate) struct Source<'a> {
     text: &'a str,
     line_starts: Vec<usize>,
 }
 
-/// A place as people count it: both from 1, columns in characters.
+/// A position as editors count it: both from 1, columns in characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) line: usize,
@@ -45,7 +45,8 @@ impl<'a> Source<'a> {
         Source { text, line_starts: std::iter::once(0).chain(after_breaks).collect() }
     }
 
-    /// Where an offset is. One past the end, or inside a character, is moved back to what is there.
+    /// The position of an offset. An offset past the end or inside a character is moved back to the
+    /// nearest boundary.
     pub(crate) fn position(&self, offset: usize) -> Position {
         let offset = self.boundary(offset);
         let line = self.line_starts.partition_point(|start| *start <= offset);
@@ -53,21 +54,21 @@ impl<'a> Source<'a> {
         Position { line, column: self.text[start..offset].chars().count() + 1 }
     }
 
-    /// A line without its end, counted from 1.
+    /// A line without its terminator; lines are counted from 1.
     pub(crate) fn line(&self, line: usize) -> &'a str {
         let start = self.line_starts[line - 1];
         let end = self.line_starts.get(line).copied().unwrap_or(self.text.len());
         self.text[start..end].trim_end_matches(['\n', '\r'])
     }
 
-    /// How many characters of the span are on the line it starts in.
+    /// The number of characters of the span on its first line.
     pub(crate) fn width(&self, span: Span) -> usize {
         let start = self.boundary(span.start);
         let end = self.boundary(span.end).max(start);
         self.text[start..end].split(['\n', '\r']).next().map_or(0, |line| line.chars().count())
     }
 
-    /// The nearest offset at or before this one at which a character starts or the text ends.
+    /// The nearest character boundary at or before an offset.
     fn boundary(&self, offset: usize) -> usize {
         let mut offset = offset.min(self.text.len());
         while !self.text.is_char_boundary(offset) {
@@ -76,7 +77,7 @@ impl<'a> Source<'a> {
         offset
     }
 
-    /// What is written there.
+    /// The text of a span.
     pub(crate) fn slice(&self, span: Span) -> &'a str {
         self.text.get(span.start..span.end).unwrap_or("")
     }

@@ -12,7 +12,7 @@ pub(crate) fn encode(bytes: &[u8]) -> String {
 
 /// Decodes the standard or the URL-safe alphabet, with or without padding.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
-    match FieldType::Bytes(Limits::NONE).take(&Value::from(text)) {
+    match FieldType::Bytes(Limits::NONE).to_stored(&Value::from(text)) {
         Value::B(bytes) => Some(bytes),
         _ => None,
     }

@@ -102,7 +102,7 @@ fn run_hunt(search: &Entry, contacts: &[Entry]) -> Vec<Json> {
     let world = World::new(1, Weather::Calm);
     let time = |field| {
         let text = text(&search.fields, field).unwrap().to_owned();
-        let stored = keyloom_model::FieldType::Time.take(&Value::from(text));
+        let stored = keyloom_model::FieldType::Time.to_stored(&Value::from(text));
         Time(stored.as_n().unwrap().to_i64().unwrap().try_into().unwrap())
     };
     let (created, ended) = (time("created"), time("ended"));

@@ -74,7 +74,7 @@ fn literal_text(literal: &Literal) -> String {
         Literal::Int(number) => number.to_string(),
         Literal::Number(number) => number.to_string(),
         Literal::Bool(truth) => truth.to_string(),
-        Literal::Time(moment) => match FieldType::Time.show(&Value::from(*moment)) {
+        Literal::Time(moment) => match FieldType::Time.to_external(&Value::from(*moment)) {
             Value::S(text) => text,
             other => other.to_string(),
         },

@@ -174,7 +174,11 @@ fn fields(entity: &Entity, image: &Image) -> Vec<(String, String)> {
 
 /// The external form of a field's value.
 fn external(field: &Field, image: &Image) -> String {
-    image.fields.get(&field.name).map(|value| plain(&field.of.show(value))).unwrap_or_default()
+    image
+        .fields
+        .get(&field.name)
+        .map(|value| plain(&field.of.to_external(value)))
+        .unwrap_or_default()
 }
 
 fn plain(value: &Value) -> String {

@@ -32,7 +32,7 @@ pub(super) fn sample(number: u64, size: u64) -> Vec<Entry> {
         ("product", Value::from(product.to_string())),
         ("language", Value::from(random.weighted(&LANGUAGES, "en"))),
         ("rating", Value::N(Number::from(rating))),
-        ("created", FieldType::Time.show(&Value::N(Number::from(created.max(0))))),
+        ("created", FieldType::Time.to_external(&Value::N(Number::from(created.max(0))))),
         ("body", Value::from(words)),
     ]);
     let id = format!("sample-{number:010}");

@@ -96,7 +96,7 @@ fn a_backup_is_restored_as_it_is_and_to_a_point_in_time() {
 fn is_past(moment: &str) -> bool {
     use keyloom_store::{Clock, SystemClock};
     let time = keyloom_model::FieldType::Time;
-    let now = time.show(&keyloom_value::Value::from(SystemClock.now().0));
+    let now = time.to_external(&keyloom_value::Value::from(SystemClock.now().0));
     // Zero milliseconds are omitted, which sorts wrong; that only waits longer.
     now.as_s().is_some_and(|now| now.len() == moment.len() && now > moment)
 }

@@ -60,7 +60,7 @@ fn write_array<T>(
 }
 
 fn write_bytes(json: &mut String, bytes: &[u8]) {
-    if let Value::S(text) = FieldType::Bytes(Limits::NONE).show(&Value::B(bytes.to_vec())) {
+    if let Value::S(text) = FieldType::Bytes(Limits::NONE).to_external(&Value::B(bytes.to_vec())) {
         write_text(json, &text);
     }
 }

@@ -25,7 +25,7 @@ impl Consumer {
                 Target::Handler(name) => name.clone(),
                 Target::Webhook(_) | Target::Job(_) => {
                     let entity = &model.entity(handler.entity).name;
-                    format!("{entity}.{}", handler.change.word())
+                    format!("{entity}.{}", handler.change.as_str())
                 }
             };
             match all.iter_mut().find(|consumer| consumer.name == name) {

@@ -62,11 +62,11 @@ impl Event {
             ("entity", Value::from(self.entity.as_str())),
             ("id", Value::from(self.id.as_str())),
             ("tenant", self.tenant.clone().unwrap_or(Value::Null)),
-            ("change", Value::from(self.change.word())),
+            ("change", Value::from(self.change.as_str())),
             ("old", image(&self.old)),
             ("new", image(&self.new)),
             ("position", Value::from(self.position.to_string())),
-            ("time", FieldType::Time.show(&Value::from(self.time_ms))),
+            ("time", FieldType::Time.to_external(&Value::from(self.time_ms))),
         ]))
     }
 
@@ -81,7 +81,7 @@ impl Event {
             tenant: item.get("tenant").filter(|tenant| **tenant != Value::Null).cloned(),
             id: text("id")?.to_owned(),
         };
-        let time = item.get("time").map(|time| FieldType::Time.take(time));
+        let time = item.get("time").map(|time| FieldType::Time.to_stored(time));
         let time_ms = time.and_then(|time| time.as_n().and_then(|time| time.to_i64()));
         let image = |name| read_image(schema, &key, item.get(name), time_ms.unwrap_or_default());
         Ok(Event {
@@ -214,5 +214,5 @@ fn read_image(
 }
 
 fn read_change(word: &str) -> Option<TriggeringChange> {
-    TriggeringChange::ALL.into_iter().find(|change| change.word() == word)
+    TriggeringChange::ALL.into_iter().find(|change| change.as_str() == word)
 }

@@ -34,7 +34,7 @@ pub(crate) fn by_values(
     let value = |field: &FieldId| {
         let field = entity.field(*field);
         let given = values.iter().find(|(name, _)| *name == field.name);
-        given.map(|(_, value)| field.of.take(value)).ok_or_else(|| Error::Unknown {
+        given.map(|(_, value)| field.of.to_stored(value)).ok_or_else(|| Error::Unknown {
             what: format!("The {what} `{of}` requires a value of `{}`", field.name),
             help: Some(format!("there is one {what} per value")),
         })

@@ -98,7 +98,7 @@ fn find_unique(entity: &Entity, values: &[(&str, Value)]) -> Result<(UniqueId, V
         let value = |field: &FieldId| {
             let field = entity.field(*field);
             let found = values.iter().find(|(name, _)| *name == field.name);
-            found.map(|(_, value)| field.of.take(value))
+            found.map(|(_, value)| field.of.to_stored(value))
         };
         let found: Option<Vec<Value>> = fields.map(value).collect();
         if let Some(found) = found.filter(|found| found.len() == values.len()) {

@@ -246,7 +246,7 @@ impl ListQuery {
             let field = entity.field(order.field);
             let of_field = self.range.iter().filter(|(name, ..)| *name == field.name);
             let bounds: Vec<(Side, Value)> =
-                of_field.map(|(_, side, value)| (*side, field.of.take(value))).collect();
+                of_field.map(|(_, side, value)| (*side, field.of.to_stored(value))).collect();
             used += bounds.len();
             if let [(Side::Equal, value)] = &bounds[..] {
                 range.equal.push(value.clone());

@@ -21,7 +21,7 @@ proptest! {
         })
     ) {
         let Ok(fields) = entity.admit(&document, 7) else { return Ok(()) };
-        let shown = entity.show(&fields);
+        let shown = entity.to_external(&fields);
         let json = item_to_json(&shown);
         let read = json_to_item(json.as_bytes()).expect("it is JSON");
         prop_assert_eq!(&read, &shown);

@@ -1,40 +1,39 @@
-//! Whether values are in stored form and keep the rules of their type. Collects every error.
+//! Checks that values are in stored form and valid for their type. Collects every error.
 
 use keyloom_value::{Item, Name, Number, Path, Value};
 
 use super::error::{FieldError, FieldErrorKind, LengthUnit, excerpt};
 use super::id;
 use crate::model::{Entity, FieldType, Limits};
-use crate::{base64, describe, suggest, time};
+use crate::{base64, suggest, time};
 
-/// How deep `any` may be nested.
+/// Maximum nesting of `any`.
 const ANY_DEPTH_MAX: usize = 16;
-/// How deep any field may be nested: lists and maps 8 deep, and `any` in them.
+/// Maximum nesting of any field: lists and maps 8 deep, with `any` in them.
 pub(super) const NESTING_MAX: usize = 8 + ANY_DEPTH_MAX;
-/// Tags that a field may have.
+/// Maximum number of tags in a field.
 const TAGS_MAX: u64 = 200;
-/// Bytes that the key of a tag may have.
 const TAG_KEY_BYTES_MAX: u64 = 128;
-/// Bytes that the value of a tag may have.
 const TAG_VALUE_BYTES_MAX: u64 = 1024;
-/// Bytes that a name in a map or in `any` may have.
+/// Maximum length of a name in a map or in `any`.
 const NAME_BYTES_MAX: u64 = 1024;
-/// Errors that are told of one document.
+/// Maximum number of errors reported for one document.
 const ERRORS_MAX: usize = 100;
 
-/// Where in a document a value is; made into a path only for an error.
-pub(super) enum Place<'a> {
+/// The location of a value in a document. A linked list on the stack, so that a path is allocated
+/// only for an error.
+pub(super) enum Location<'a> {
     Field(&'a str),
-    Member(&'a Place<'a>, &'a Name),
-    Element(&'a Place<'a>, usize),
+    Member(&'a Location<'a>, &'a Name),
+    Element(&'a Location<'a>, usize),
 }
 
-impl Place<'_> {
+impl Location<'_> {
     fn path(&self) -> Path {
         match self {
-            Place::Field(name) => Path::from(*name),
-            Place::Member(map, name) => map.path().member(*name),
-            Place::Element(list, index) => list.path().element(*index),
+            Location::Field(name) => Path::from(*name),
+            Location::Member(map, name) => map.path().member(*name),
+            Location::Element(list, index) => list.path().element(*index),
         }
     }
 }
@@ -46,118 +45,119 @@ pub(super) struct Checker {
 }
 
 impl Checker {
-    /// All errors, if there are any.
+    /// Returns all errors, if there are any.
     pub(super) fn finish(self) -> Result<(), Vec<FieldError>> {
         if self.errors.is_empty() { Ok(()) } else { Err(self.errors) }
     }
 
-    pub(super) fn report(&mut self, place: &Place<'_>, kind: FieldErrorKind) {
+    pub(super) fn report(&mut self, location: &Location<'_>, kind: FieldErrorKind) {
         if self.errors.len() < ERRORS_MAX {
-            self.errors.push(FieldError::new(place.path(), kind));
+            self.errors.push(FieldError::new(location.path(), kind));
         }
     }
 
-    /// Refuses what is no field of the entity.
+    /// Reports a name that is not a field of the entity.
     pub(super) fn unknown(&mut self, name: &str, entity: &Entity) {
-        // Looking for what was meant is not cheap; nobody sees it after the last error.
+        // A suggestion is not cheap, and after the last error it would be dropped.
         if self.errors.len() >= ERRORS_MAX {
             return;
         }
         let kind = if matches!(name, "id" | "version") {
             FieldErrorKind::Reserved
         } else {
-            let known: Vec<&str> = entity.settable().map(|field| field.name.as_str()).collect();
+            let known = entity.settable_fields().map(|field| field.name.as_str());
+            let known: Vec<&str> = known.collect();
             let meant = suggest::nearest(name, &known).map(str::to_owned);
             FieldErrorKind::Unknown { entity: entity.name.clone(), meant }
         };
-        self.report(&Place::Field(name), kind);
+        self.report(&Location::Field(name), kind);
     }
 
     /// Checks a value in stored form.
-    pub(super) fn value(&mut self, value: &Value, of: &FieldType, place: &Place<'_>) {
+    pub(super) fn value(&mut self, value: &Value, of: &FieldType, location: &Location<'_>) {
         let outcome = match (of, value) {
-            (FieldType::Any, _) => return self.any(value, place),
-            (FieldType::Tags, Value::M(tags)) => return self.tags(tags, place),
+            (FieldType::Any, _) => return self.any(value, location),
+            (FieldType::Tags, Value::M(tags)) => return self.tags(tags, location),
             (FieldType::List(of, limits), Value::L(elements)) => {
                 for (index, element) in elements.iter().enumerate() {
-                    self.value(element, of, &Place::Element(place, index));
+                    self.value(element, of, &Location::Element(location, index));
                 }
                 length(LengthUnit::Values, limits, elements.len())
             }
             (FieldType::Map(of, limits), Value::M(members)) => {
                 for (name, member) in members {
-                    let place = Place::Member(place, name);
-                    self.name(name, NAME_BYTES_MAX, &place);
-                    self.value(member, of, &place);
+                    let location = Location::Member(location, name);
+                    self.name(name, NAME_BYTES_MAX, &location);
+                    self.value(member, of, &location);
                 }
                 length(LengthUnit::Values, limits, members.len())
             }
             _ => scalar(value, of),
         };
         if let Err(kind) = outcome {
-            self.report(place, kind);
+            self.report(location, kind);
         }
     }
 
-    fn any(&mut self, value: &Value, place: &Place<'_>) {
+    fn any(&mut self, value: &Value, location: &Location<'_>) {
         if value.depth() > ANY_DEPTH_MAX {
-            self.report(place, FieldErrorKind::TooDeep { depth_max: ANY_DEPTH_MAX });
+            self.report(location, FieldErrorKind::TooDeep { depth_max: ANY_DEPTH_MAX });
         } else {
-            self.json(value, place);
+            self.json(value, location);
         }
     }
 
-    /// Checks that JSON can say it.
-    fn json(&mut self, value: &Value, place: &Place<'_>) {
+    /// Checks that JSON can represent a value.
+    fn json(&mut self, value: &Value, location: &Location<'_>) {
         match value {
             Value::S(_) | Value::N(_) | Value::Bool(_) | Value::Null => {}
             Value::L(elements) => {
                 for (index, element) in elements.iter().enumerate() {
-                    self.json(element, &Place::Element(place, index));
+                    self.json(element, &Location::Element(location, index));
                 }
             }
             Value::M(members) => {
                 for (name, member) in members {
-                    let place = Place::Member(place, name);
-                    self.name(name, NAME_BYTES_MAX, &place);
-                    self.json(member, &place);
+                    let location = Location::Member(location, name);
+                    self.name(name, NAME_BYTES_MAX, &location);
+                    self.json(member, &location);
                 }
             }
             Value::B(_) | Value::Ss(_) | Value::Ns(_) | Value::Bs(_) => {
-                self.report(place, wrong_type(value, &FieldType::Any));
+                self.report(location, wrong_type(value, &FieldType::Any));
             }
         }
     }
 
-    fn tags(&mut self, tags: &Item, place: &Place<'_>) {
+    fn tags(&mut self, tags: &Item, location: &Location<'_>) {
         for (key, tag) in tags {
-            let place = Place::Member(place, key);
-            self.name(key, TAG_KEY_BYTES_MAX, &place);
+            let location = Location::Member(location, key);
+            self.name(key, TAG_KEY_BYTES_MAX, &location);
             let limits = Limits { low: None, high: Some(TAG_VALUE_BYTES_MAX) };
             let outcome = match tag {
                 Value::S(text) => length(LengthUnit::Bytes, &limits, text.len()),
                 _ => Err(wrong_type(tag, &FieldType::Text(Limits::NONE))),
             };
             if let Err(kind) = outcome {
-                self.report(&place, kind);
+                self.report(&location, kind);
             }
         }
         let limits = Limits { low: None, high: Some(TAGS_MAX) };
         if let Err(kind) = length(LengthUnit::Values, &limits, tags.len()) {
-            self.report(place, kind);
+            self.report(location, kind);
         }
     }
 
-    /// Checks the name of a member.
-    fn name(&mut self, name: &Name, bytes_max: u64, place: &Place<'_>) {
+    /// Checks the name of a map member.
+    fn name(&mut self, name: &Name, bytes_max: u64, location: &Location<'_>) {
         let limits = Limits { low: Some(1), high: Some(bytes_max) };
         if let Err(kind) = length(LengthUnit::NameBytes, &limits, name.as_str().len()) {
-            self.report(place, kind);
+            self.report(location, kind);
         }
     }
 }
 
-/// Checks a value that has nothing in it, or is of another type than one that has.
+/// Checks a value that is not a list, a map or tags, or whose field is one of these and it is not.
 fn scalar(value: &Value, of: &FieldType) -> Result<(), FieldErrorKind> {
     let wrong_type = || wrong_type(value, of);
     let text = || value.as_s().ok_or_else(wrong_type);
@@ -175,11 +175,11 @@ fn scalar(value: &Value, of: &FieldType) -> Result<(), FieldErrorKind> {
         FieldType::Time => time(value),
         FieldType::Bytes(limits) => match value {
             Value::B(bytes) => length(LengthUnit::Bytes, limits, bytes.len()),
-            Value::S(text) if base64::bytes(text).is_none() => Err(FieldErrorKind::NotBase64),
+            Value::S(text) if base64::decode(text).is_none() => Err(FieldErrorKind::NotBase64),
             _ => Err(wrong_type()),
         },
         FieldType::Enum(members) => member(text()?, members),
-        FieldType::Ref(..) => id::fault(text()?),
+        FieldType::Ref(..) => id::check(text()?),
         FieldType::Any | FieldType::Tags | FieldType::List(..) | FieldType::Map(..) => {
             Err(wrong_type())
         }
@@ -187,20 +187,19 @@ fn scalar(value: &Value, of: &FieldType) -> Result<(), FieldErrorKind> {
 }
 
 fn wrong_type(value: &Value, of: &FieldType) -> FieldErrorKind {
-    let expected = describe::value_of(of);
-    FieldErrorKind::WrongType { expected, found: value.value_type() }
+    FieldErrorKind::WrongType { expected: of.in_words(), found: value.value_type() }
 }
 
 fn length(unit: LengthUnit, limits: &Limits<u64>, found: usize) -> Result<(), FieldErrorKind> {
     let found = found as u64;
-    if limits.contain(&found) {
+    if limits.contains(&found) {
         return Ok(());
     }
     Err(FieldErrorKind::Length { unit, limits: *limits, found })
 }
 
 fn range(found: &Number, limits: Limits<Number>) -> Result<(), FieldErrorKind> {
-    if limits.contain(found) {
+    if limits.contains(found) {
         return Ok(());
     }
     Err(FieldErrorKind::OutOfRange { limits, found: *found })
@@ -219,7 +218,7 @@ fn int(found: &Number, limits: &Limits<i64>) -> Result<(), FieldErrorKind> {
 fn time(value: &Value) -> Result<(), FieldErrorKind> {
     match value {
         Value::N(number) => match number.to_i64() {
-            Some(moment_ms) if time::MOMENTS_MS.contains(&moment_ms) => Ok(()),
+            Some(time_ms) if time::RANGE_MS.contains(&time_ms) => Ok(()),
             _ => Err(FieldErrorKind::NotATime { found: number.to_string() }),
         },
         Value::S(text) if time::parse(text).is_none() => {

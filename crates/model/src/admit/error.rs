@@ -1,30 +1,29 @@
-//! What can be wrong with a document, and the sentence that tells it.
+//! Errors of documents, and their messages.
 
 use std::fmt::{self, Display};
 
 use keyloom_value::{Number, Path, ValueType};
 
-use crate::describe;
 use crate::model::{Field, Format, Limits};
 
-/// Characters of a user's text that an error repeats.
+/// Maximum length of a quoted text, in characters.
 const EXCERPT_LENGTH_MAX: usize = 60;
-/// Characters of a path that an error repeats.
+/// Maximum length of a quoted path, in characters.
 const PATH_LENGTH_MAX: usize = 200;
-/// Members of an enum that an error lists.
+/// Maximum number of enum members that a message lists.
 const MEMBERS_LISTED_MAX: usize = 20;
 
-/// One thing that is wrong with a document.
+/// An error of a document.
 ///
-/// Its `Display` is a sentence for a person, without its full stop: what is wrong, where, and
-/// what to do. Programs go by [`kind`](FieldError::kind).
+/// Its `Display` is a sentence for people, without the full stop: what is wrong, where, and how to
+/// fix it. Programs use [`kind`](FieldError::kind).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct FieldError {
     path: Path,
     kind: Box<FieldErrorKind>,
 }
 
-/// What is wrong with a field. To recover, give another value.
+/// What is wrong with a field. To recover, send another value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FieldErrorKind {
@@ -32,87 +31,87 @@ pub enum FieldErrorKind {
     Unknown {
         /// The entity.
         entity: String,
-        /// The field that was probably meant.
+        /// A field with a similar name.
         meant: Option<String>,
     },
-    /// `id` and `version` are no fields that a document sets.
+    /// A document sets `id` or `version`, which are not fields.
     Reserved,
-    /// A required field is not there.
+    /// A required field is missing.
     Missing {
-        /// What to give.
+        /// What a valid value looks like.
         expected: String,
     },
     /// A required field is null.
     Null {
-        /// What to give.
+        /// What a valid value looks like.
         expected: String,
     },
-    /// A required field is null, and has a default for when it is left out.
+    /// A required field is null; it has a default if it is omitted.
     NullForDefault {
-        /// What to give.
+        /// What a valid value looks like.
         expected: String,
     },
-    /// The value is of another type.
+    /// The value has the wrong type.
     WrongType {
-        /// What to give.
+        /// What a valid value looks like.
         expected: String,
-        /// What was given.
+        /// The type of the value.
         found: ValueType,
     },
     /// An int has a fraction.
     NotWhole {
-        /// What was given.
+        /// The value.
         found: Number,
     },
-    /// A number is outside of its range.
+    /// A number is out of range.
     OutOfRange {
         /// The range.
         limits: Limits<Number>,
-        /// What was given.
+        /// The value.
         found: Number,
     },
-    /// Something is too long or too short.
+    /// A value is too long or too short.
     Length {
         /// What is counted.
         unit: LengthUnit,
-        /// How many there may be.
+        /// The allowed number.
         limits: Limits<u64>,
-        /// How many there are.
+        /// The actual number.
         found: u64,
     },
-    /// A text or number is no moment of the years 0000 to 9999.
+    /// A text or number is not a time in the years 0000 to 9999.
     NotATime {
-        /// What was given, cut if it is long.
+        /// The value, truncated if it is long.
         found: String,
     },
     /// A text for bytes is not base64.
     NotBase64,
-    /// A text is none of the words of an enum.
+    /// A text is not a member of an enum.
     NotAMember {
-        /// What was given, cut if it is long.
+        /// The value, truncated if it is long.
         found: String,
-        /// The words.
+        /// The members.
         members: Vec<String>,
-        /// The word that was probably meant.
+        /// A member with a similar name.
         meant: Option<String>,
     },
-    /// A text can be no id.
+    /// A text is not a valid id.
     NotAnId {
-        /// What was given, cut if it is long.
+        /// The value, truncated if it is long.
         found: String,
     },
-    /// A text has not the format of its field.
+    /// A text does not have the format of its field.
     NotInFormat {
         /// The format.
         format: Format,
-        /// What was given, cut if it is long.
+        /// The value, truncated if it is long.
         found: String,
     },
-    /// The field is read-only, and this is not the value that it has.
+    /// The field is read-only, and the value differs from its current one.
     ReadOnly,
     /// Lists and maps are nested too deep.
     TooDeep {
-        /// How deep they may be.
+        /// The maximum depth.
         depth_max: usize,
     },
 }
@@ -122,11 +121,11 @@ pub enum FieldErrorKind {
 pub enum LengthUnit {
     /// The characters of a text.
     Characters,
-    /// Bytes; of a text in UTF-8.
+    /// Bytes; of a text, in UTF-8.
     Bytes,
     /// The values in a list or map.
     Values,
-    /// The bytes in UTF-8 of a name in a map, or of the key of a tag.
+    /// The UTF-8 bytes of a name in a map, or of a tag key.
     NameBytes,
 }
 
@@ -135,12 +134,12 @@ impl FieldError {
         FieldError { path, kind: Box::new(kind) }
     }
 
-    /// Where it is, such as `address.lines[2]`.
+    /// The path of the value, such as `address.lines[2]`.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What it is.
+    /// What is wrong with the value.
     pub fn kind(&self) -> &FieldErrorKind {
         &self.kind
     }
@@ -149,7 +148,7 @@ impl FieldError {
 impl Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = cut(&self.path.to_string(), PATH_LENGTH_MAX);
-        // A path that is quoted already needs no second pair.
+        // A path with quoted names is not quoted again.
         let at = if path.contains('`') { path } else { format!("`{path}`") };
         match self.kind() {
             FieldErrorKind::Unknown { entity, meant: Some(meant) } => {
@@ -159,14 +158,14 @@ impl Display for FieldError {
                 write!(f, "`{entity}` has no field {at}; leave it out, or add it to the model")
             }
             FieldErrorKind::Reserved => {
-                write!(f, "{at} is not set with the fields; leave it out here")
+                write!(f, "{at} is not a field; leave it out here")
             }
             FieldErrorKind::Missing { expected } => write!(f, "{at} is missing; give {expected}"),
             FieldErrorKind::Null { expected } => {
-                write!(f, "{at} must be there and cannot be null; give {expected}")
+                write!(f, "{at} is required and cannot be null; give {expected}")
             }
             FieldErrorKind::NullForDefault { expected } => {
-                write!(f, "{at} must be there and cannot be null; leave it out, or give {expected}")
+                write!(f, "{at} is required and cannot be null; leave it out, or give {expected}")
             }
             FieldErrorKind::WrongType { expected, found } => {
                 write!(f, "{at} must be {expected}, and this is {}", noun(*found))
@@ -213,16 +212,16 @@ impl Display for FieldError {
     }
 }
 
-/// What is wrong about a null for a required field.
-pub(super) fn expected_null(field: &Field) -> FieldErrorKind {
-    let expected = describe::value_of(&field.of);
+/// The error of a null in a required field.
+pub(super) fn null_error(field: &Field) -> FieldErrorKind {
+    let expected = field.of.in_words();
     match field.default {
         Some(_) => FieldErrorKind::NullForDefault { expected },
         None => FieldErrorKind::Null { expected },
     }
 }
 
-/// The beginning of a user's text, with control characters made visible.
+/// The beginning of a user's text, with control characters replaced.
 pub(super) fn excerpt(text: &str) -> String {
     let visible = |c: char| if c.is_control() { '\u{FFFD}' } else { c };
     cut(text, EXCERPT_LENGTH_MAX).chars().map(visible).collect()

@@ -1,27 +1,27 @@
-//! What an id may be.
+//! The rule for ids.
 
 use keyloom_value::Path;
 
 use super::error::{FieldError, FieldErrorKind, excerpt};
 
-/// Bytes that an id may have.
+/// Maximum length of an id in bytes.
 const ID_BYTES_MAX: usize = 256;
 
-/// Checks an id that a caller gives: 1 to 256 bytes, no control characters, not `.` or `..`.
+/// Checks an id that a caller chose: 1 to 256 bytes, no control characters, not `.` or `..`.
 ///
-/// Every other character is allowed, `/` and `#` and spaces too: keys are not made by joining
-/// texts, and whoever puts an id into a URL encodes it. Only `.` and `..` would be lost there,
-/// because clients take them out of paths even if they are encoded.
+/// Every other character is allowed, including `/`, `#` and spaces: keys are not made by joining
+/// texts, and ids are encoded in URLs. `.` and `..` would be lost there, because clients remove
+/// them from paths even if they are encoded.
 ///
 /// # Errors
 ///
 /// An error about the field `id`.
 pub fn check_id(id: &str) -> Result<(), FieldError> {
-    fault(id).map_err(|kind| FieldError::new(Path::from("id"), kind))
+    check(id).map_err(|kind| FieldError::new(Path::from("id"), kind))
 }
 
-/// The rule for ids, which is also that for references to them.
-pub(super) fn fault(id: &str) -> Result<(), FieldErrorKind> {
+/// The rule for ids, and for references to them.
+pub(super) fn check(id: &str) -> Result<(), FieldErrorKind> {
     let is_id = (1..=ID_BYTES_MAX).contains(&id.len())
         && !id.chars().any(char::is_control)
         && id != "."

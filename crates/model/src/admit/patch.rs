@@ -1,11 +1,11 @@
-//! The merge of RFC 7396.
+//! JSON Merge Patch (RFC 7396).
 
 use keyloom_value::{Item, Value};
 
-/// A value after a patch that is a map: null removes a member, a map merges into it, everything
-/// else replaces. What was no map before counts as an empty one.
+/// Merges a patch into a value: null removes a member, a map merges into it, everything else
+/// replaces. A value that was not a map counts as an empty one.
 ///
-/// Follows the nesting of the patch with the call stack.
+/// Recursive in the nesting of the patch, which callers bound.
 pub(super) fn merged(before: Option<&Value>, patch: &Item) -> Value {
     let mut members = match before {
         Some(Value::M(members)) => members.clone(),

@@ -1,4 +1,4 @@
-//! Counts, boards and combinations of tags: names and types. What they cost is not judged here.
+//! Counts, boards and combinations of tags: names and types. `capacity` checks what they cost.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::name::check_name;
 use super::path::{Paths, Served};
 use super::scope::{Scope, Usage};
 
-/// As many rows as a number can be spread over.
+/// Maximum number of rows that a counter is spread over.
 const SHARDS_MAX: i64 = 100;
 
 pub(crate) fn counts(
@@ -37,7 +37,7 @@ fn count(declared: &DeclaredCount, scope: &Scope, reporter: &mut Reporter<'_>) -
     check_name(&declared.name, "a count", reporter);
     let by = scope.find_all(Usage::By, &declared.by, reporter);
     let mut split = facets((Usage::Split, &declared.split), (scope, &by), reporter);
-    // The order in which they are declared means nothing.
+    // The order of declaration does not matter.
     split.sort_by_key(|field| &scope.field(*field).name);
     let filter = filter(&declared.filter, scope, reporter);
     let shards = declared.shards.as_ref().map_or(1, |node| shards(node, reporter));
@@ -51,7 +51,7 @@ fn shards(node: &Node, reporter: &mut Reporter<'_>) -> u32 {
     };
     given.unwrap_or_else(|| {
         let reason = format!("`shards` takes a whole number from 2 to {SHARDS_MAX}");
-        let help = "without it, each number of the count is in one row";
+        let help = "without it, each counter is one row";
         reporter.report_with_help(Code::BadShards, node.span, (reason, help));
         1
     })
@@ -81,7 +81,7 @@ fn board(declared: &DeclaredBoard, scope: &Scope, reporter: &mut Reporter<'_>) -
                 None => format!("the board `{name}` has neither `of` nor `rank`"),
             };
             let help = "`of` ranks the values of a field by how many entities have them; `rank` \
-                        ranks the entities by a number of theirs";
+                        ranks the entities by one of their fields";
             reporter.report_with_help(Code::BadBoard, declared.name.span, (reason, help));
             return None;
         }
@@ -89,14 +89,14 @@ fn board(declared: &DeclaredBoard, scope: &Scope, reporter: &mut Reporter<'_>) -
     Some(Board { name: declared.name.text.clone(), ranking, by, filter })
 }
 
-/// A board is served under its name alone, so no two boards of a model have one name.
+/// A board is served under its name alone, so board names are unique in a model.
 pub(crate) fn check_names(declared: &[DeclaredEntity], reporter: &mut Reporter<'_>) {
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     for entity in declared {
         for Word { text, span } in entity.boards.iter().map(|board| &board.name) {
             if let Some(owner) = owners.insert(text, &entity.name.text) {
                 let reason = format!("`{owner}` already has a board `{text}`");
-                let help = "boards are found by name alone: give this one another";
+                let help = "board names are unique in a model: choose another name";
                 reporter.report_with_help(Code::BoardTaken, *span, (reason, help));
             }
         }
@@ -112,7 +112,7 @@ pub(crate) fn combinations(
     for tags in declared {
         let Some(field) = scope.find(&tags.field, reporter) else { continue };
         let scoped = &scope.fields[field.index()];
-        if scoped.is_readable && scoped.field.of != FieldType::Tags {
+        if scoped.is_valid && scoped.field.of != FieldType::Tags {
             let of = scoped.field.of.name();
             let reason = format!("`{}` does not hold tags: its type is `{of}`", tags.field.text);
             reporter.report(Code::NotTags, tags.field.span, reason);
@@ -123,8 +123,8 @@ pub(crate) fn combinations(
             keys.sort_unstable();
             keys.dedup();
             if keys.len() < 2 || keys.len() < combination.keys.len() {
-                let reason = "a combination is of two or more different tag keys";
-                let help = "one key alone can always be looked for and need not be declared";
+                let reason = "a combination needs two or more different tag keys";
+                let help = "searches for a single key need no declaration";
                 reporter.report_with_help(Code::BadCombination, combination.span, (reason, help));
             } else if found.iter().any(|other| other.field == field && other.keys == keys) {
                 let reason = "duplicate combination";

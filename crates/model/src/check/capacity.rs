@@ -1,4 +1,4 @@
-//! Whether what is declared can be kept: in one transaction, and with the indexes there are.
+//! Checks that an entity fits the limits of a store: rows of a transaction, indexes of a table.
 
 use crate::declared::DeclaredEntity;
 use crate::error::{Code, Reporter};
@@ -13,7 +13,7 @@ pub(crate) fn check_capacity(
     let name = &declared.name;
     let rows = rows_max(entity);
     if rows > ROWS_MAX {
-        let reason = format!("one change of `{}` could touch {rows} rows", name.text);
+        let reason = format!("one write to `{}` could touch {rows} rows", name.text);
         let help = format!(
             "a transaction has at most {ROWS_MAX}; each unique takes 2, each reference or parent 3, \
              a list of references as many as it can hold, \

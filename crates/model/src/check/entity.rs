@@ -1,16 +1,16 @@
-//! One entity after the other: its own keys, and then everything declared below it.
+//! Entities, one by one: their own keys, then everything declared on them.
 
 use crate::declared::DeclaredEntity;
 use crate::error::{Code, Reporter};
 use crate::model::{Entity, FieldId, FieldType, IdSource, Tenancy};
 
-use super::field::choose;
+use super::choice::choose;
 use super::lineage::Lineage;
 use super::path::{self, Paths};
 use super::scope::Scope;
 use super::{board, capacity, format, list, read_only, unique};
 
-/// What all entities are checked with.
+/// The context in which all entities are checked.
 pub(crate) struct Checker<'c, 'r> {
     pub(crate) lineage: &'c Lineage<'c>,
     pub(crate) scopes: &'c [Scope],
@@ -63,10 +63,10 @@ fn expires(
     let word = declared.expires.as_ref()?;
     let id = scope.find(word, reporter)?;
     let scoped = &scope.fields[id.index()];
-    if scoped.is_readable && scoped.field.of != FieldType::Time {
+    if scoped.is_valid && scoped.field.of != FieldType::Time {
         let found = scoped.field.of.name();
-        let reason = format!("`{}` cannot say when it expires: its type is `{found}`", word.text);
-        let help = "name a field of the type `time`; one that may be absent is fine";
+        let reason = format!("`{}` cannot be in `expires`: its type is `{found}`", word.text);
+        let help = "name a field of type `time`; it can be optional";
         reporter.report_with_help(Code::BadExpiry, word.span, (reason, help));
     }
     Some(id)

@@ -12,16 +12,17 @@ use crate::model::{
 };
 use crate::source::{Span, Word};
 
-use super::literal::{self, Misfit};
+use super::choice::choose;
+use super::literal::{self, InvalidLiteral};
 use super::name::{Entities, RESERVED, check_name};
 use super::scope::{Scope, ScopedField};
 
-/// Members that an enum may have.
+/// Maximum number of members of an enum.
 const MEMBERS_MAX: usize = 200;
-/// Characters that a member may have.
+/// Maximum length of a member, in characters.
 const MEMBER_LENGTH_MAX: usize = 60;
 
-/// All fields of an entity: `id`, the parent's, the declared ones.
+/// All fields of an entity: `id`, the parent, the declared fields.
 pub(crate) fn fields(
     entity: &DeclaredEntity,
     parent: Option<EntityId>,
@@ -37,7 +38,7 @@ pub(crate) fn fields(
             default: None,
             access: FieldAccess::ReadWrite,
         },
-        is_readable: true,
+        is_valid: true,
     };
     let mut fields = vec![implied("id", FieldOrigin::Id, FieldType::Text(Limits::NONE))];
     let on_delete = on_parent_delete(entity, reporter);
@@ -45,10 +46,10 @@ pub(crate) fn fields(
         (Some(name), Some(id)) => {
             fields.push(implied(&name.text, FieldOrigin::Parent, FieldType::Ref(id, on_delete)));
         }
-        // There is no such parent. That has been told; what uses it is not told again.
+        // The parent is unknown. That has been reported; uses of the field are not.
         (Some(name), None) => {
             let field = implied(&name.text, FieldOrigin::Parent, FieldType::Any);
-            fields.push(ScopedField { is_readable: false, ..field });
+            fields.push(ScopedField { is_valid: false, ..field });
         }
         (None, _) => {}
     }
@@ -56,10 +57,10 @@ pub(crate) fn fields(
         check_field_name(declared, entity, reporter);
         let field = declared.spec.as_ref();
         let field = field.and_then(|spec| field_of(&declared.name, spec, entities, reporter));
-        let is_readable = field.is_some();
-        let unread = || implied(&declared.name.text, FieldOrigin::Declared, FieldType::Any);
-        let field = field.unwrap_or_else(|| unread().field);
-        fields.push(ScopedField { field, is_readable });
+        let is_valid = field.is_some();
+        let placeholder = || implied(&declared.name.text, FieldOrigin::Declared, FieldType::Any);
+        let field = field.unwrap_or_else(|| placeholder().field);
+        fields.push(ScopedField { field, is_valid });
     }
     Scope { entity: entity.name.text.clone(), fields }
 }
@@ -75,23 +76,6 @@ fn on_parent_delete(entity: &DeclaredEntity, reporter: &mut Reporter<'_>) -> OnD
         Some("cascade") => OnDelete::Cascade,
         _ => OnDelete::Refuse,
     }
-}
-
-/// Which of the words it is.
-pub(crate) fn choose(
-    word: &Word,
-    key: &str,
-    choices: &[&'static str],
-    reporter: &mut Reporter<'_>,
-) -> Option<&'static str> {
-    let found = choices.iter().copied().find(|choice| *choice == word.text);
-    if found.is_none() {
-        let reason = format!("{key} cannot be `{}`", word.text);
-        let help = reporter.instead(&word.text, "it can be", choices.iter().copied());
-        let (code, span) = (Code::UnknownChoice, word.span);
-        reporter.push(Report { code, span, reason, help });
-    }
-    found
 }
 
 fn check_field_name(field: &DeclaredField, entity: &DeclaredEntity, reporter: &mut Reporter<'_>) {
@@ -123,24 +107,24 @@ fn field_of(
     if let FieldType::Ref(_, OnDelete::Clear) = of
         && spec.optional.is_none()
     {
-        let reason = "a reference that is cleared must be able to be absent";
+        let reason = "a reference that is cleared must be optional";
         let help = "write `?` after it";
         reporter.report_with_help(Code::ClearNeedsOptional, spec.of.span, (reason, help));
     }
     check_references(&of, spec.of.span, reporter);
     let default = spec.default.as_ref().and_then(|default| default_of(default, &of, reporter));
     let presence = spec.optional.map_or(Presence::Required, |_| Presence::Optional);
-    // Which ones are read-only is said beside the fields.
+    // `read_only` is a key of the entity and is applied later.
     let (origin, access) = (FieldOrigin::Declared, FieldAccess::ReadWrite);
     Some(Field { name: name.text.clone(), origin, of, presence, default, access })
 }
 
-/// References in a list are kept when their targets go, and only they. Each that a write adds is
-/// checked in its transaction, which has room for so many.
+/// References in a list, and only they, are kept when their targets are deleted. A write checks
+/// each reference that it adds in its transaction, so their number is bounded.
 fn check_references(of: &FieldType, span: Span, reporter: &mut Reporter<'_>) {
     let (reason, help) = match of {
         FieldType::Ref(_, OnDelete::Keep) => (
-            "a reference of its own cannot be kept when its target is deleted",
+            "a single reference cannot be kept when its target is deleted",
             "write `refuse`, `cascade` or `clear`",
         ),
         FieldType::List(of, limits) => match (&**of, limits.high) {
@@ -196,7 +180,7 @@ fn type_of(
     })
 }
 
-/// What holds elements.
+/// The type that contains elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Holder {
     List,
@@ -216,10 +200,10 @@ fn element_of(
     if of == FieldType::Tags || is_reference || holds_references {
         let (reason, help) = match of {
             FieldType::Tags => {
-                ("lists and maps cannot hold `tags`", "a field of its own can be `tags`")
+                ("lists and maps cannot hold `tags`", "declare a field of type `tags`")
             }
             _ => (
-                "references can be in a list that is a field of its own, and in nothing else",
+                "only a list that is not inside another list or map can hold references",
                 "make an entity for the relation, with one `ref` for each side",
             ),
         };
@@ -276,7 +260,7 @@ fn default_of(
     }
     match literal::of_default(default, of) {
         Ok(literal) => Some(DefaultValue::Literal(literal)),
-        Err(Misfit { reason, help }) => {
+        Err(InvalidLiteral { reason, help }) => {
             let (code, span) = (Code::BadDefault, default.word.span);
             reporter.push(Report { code, span, reason, help: Some(help) });
             None

@@ -1,4 +1,4 @@
-//! `format`: what texts look like.
+//! `format`: the formats of text fields.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use crate::error::{Code, Report, Reporter};
 use crate::model::{DefaultValue, FieldType, Format, FormatChoice, FormatRule, Literal};
 use crate::source::Word;
 
-use super::field::choose;
+use super::choice::choose;
 use super::scope::{Scope, Usage};
 
 pub(crate) fn formats(
@@ -41,7 +41,7 @@ fn choice(
                 if !known.contains(&member.text) {
                     let reason = format!("`{}` is not a member of `{}`", member.text, field.text);
                     let known = known.iter().map(String::as_str);
-                    let help = reporter.instead(&member.text, "its members are", known);
+                    let help = reporter.suggest(&member.text, "its members are", known);
                     let (code, span) = (Code::BadFormat, member.span);
                     reporter.push(Report { code, span, reason, help });
                 }
@@ -57,15 +57,15 @@ fn named(word: &Word, reporter: &mut Reporter<'_>) -> Option<Format> {
     Format::ALL.into_iter().find(|format| format.name() == name)
 }
 
-/// A default that could not be given would be worse than none.
+/// A default must have every format that its field may require.
 fn check_default(rule: &FormatRule, (name, scope): (&Word, &Scope), reporter: &mut Reporter<'_>) {
     let Some(DefaultValue::Literal(Literal::Text(default))) = &scope.field(rule.field).default
     else {
         return;
     };
-    let unfit: BTreeSet<Format> =
+    let unmet: BTreeSet<Format> =
         rule.formats().into_iter().filter(|format| !format.matches(default)).collect();
-    for format in unfit {
+    for format in unmet {
         let reason = format!("the default of `{}` is not {}", name.text, format.in_words());
         let help = "give it another default, or make it optional with `?`";
         reporter.report_with_help(Code::BadFormat, name.span, (reason, help));

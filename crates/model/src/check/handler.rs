@@ -1,15 +1,15 @@
-//! What is called after changes: `on.ENTITY.CHANGE = TARGET`.
+//! Handlers: `on.ENTITY.CHANGE = TARGET`.
 
 use crate::declared::{DeclaredHandler, DeclaredTarget};
 use crate::error::{Code, Reporter};
 use crate::model::{Handler, Target, TriggeringChange};
 use crate::source::Word;
 
-use super::field::choose;
+use super::choice::choose;
 use super::name::{Entities, check_name};
 
-/// Bytes that an address may have.
-const ADDRESS_MAX: usize = 2_000;
+/// Maximum length of a URL in bytes.
+const URL_BYTES_MAX: usize = 2_000;
 
 pub(crate) fn handlers(
     declared: &[DeclaredHandler],
@@ -36,30 +36,31 @@ pub(crate) fn handlers(
 fn target(declared: &DeclaredTarget, reporter: &mut Reporter<'_>) -> Target {
     match declared {
         DeclaredTarget::Handler(name) => {
-            check_name(name, "what is called", reporter);
+            check_name(name, "a handler", reporter);
             Target::Handler(name.text.clone())
         }
         DeclaredTarget::Job(kind) => {
             check_name(kind, "a kind of job", reporter);
             Target::Job(kind.text.clone())
         }
-        DeclaredTarget::Webhook(address) => {
-            check_address(address, reporter);
-            Target::Webhook(address.text.clone())
+        DeclaredTarget::Webhook(url) => {
+            check_url(url, reporter);
+            Target::Webhook(url.text.clone())
         }
     }
 }
 
-fn check_address(address: &Word, reporter: &mut Reporter<'_>) {
-    let text = &address.text;
+fn check_url(url: &Word, reporter: &mut Reporter<'_>) {
+    let text = &url.text;
     let rest = ["https://", "http://"].iter().find_map(|scheme| text.strip_prefix(scheme));
     let is_visible = text.bytes().all(|byte| byte.is_ascii_graphic());
-    if rest.is_some_and(|rest| !rest.is_empty()) && is_visible && text.len() <= ADDRESS_MAX {
+    if rest.is_some_and(|rest| !rest.is_empty()) && is_visible && text.len() <= URL_BYTES_MAX {
         return;
     }
     let reason = "not a URL that events can be sent to";
     let help = format!(
-        "it begins with `https://` or `http://` and has at most {ADDRESS_MAX} visible characters"
+        "a URL starts with `https://` or `http://` and has at most {URL_BYTES_MAX} visible ASCII \
+         characters"
     );
-    reporter.report_with_help(Code::BadTarget, address.span, (reason, help));
+    reporter.report_with_help(Code::BadTarget, url.span, (reason, help));
 }

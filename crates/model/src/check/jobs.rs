@@ -1,5 +1,5 @@
-//! The entity `job`, which a model has by itself: declared here in its own language, so that
-//! everything that works for entities works for jobs. What jobs mean is said in `keyloom/events`.
+//! The built-in entity `job`, declared in the model language, so that everything that works for
+//! entities works for jobs. `keyloom/events` gives its fields their meaning.
 
 use crate::declare::declare;
 use crate::declared::Declared;
@@ -9,12 +9,12 @@ use crate::source::Source;
 
 const NAME: &str = "job";
 
-/// `due` is when somebody must look at it: a job that waits is to be run then, the lease of one
-/// that runs ends then. So one list has everything there is to do. `holder` is the process that took
-/// it: an opening of the store where no other process can have it, and otherwise the id of a heartbeat;
-/// the lease of a holder that is gone is over. A job that is behind another one in its lane is
-/// `queued`; those of one lane are run one after the other, by `place`. A payload that is too large for
-/// the row is in so many others: `overflow`.
+/// `due` is when a job next needs attention: a waiting job is run then, and the lease of a running
+/// one ends then, so one list has all pending work. `holder` is the process that took the job: an
+/// opening of the store if no other process can open it, otherwise the id of a heartbeat; the lease
+/// ends when its holder is gone. A job behind another one in its lane is `queued`; the jobs of a
+/// lane run one after the other, in order of `place`. `overflow` is the number of rows that hold a
+/// payload too large for this one.
 const DECLARATION: &str = r#"
 [entity.job]
 id = "given"
@@ -38,14 +38,14 @@ list.by_status = { by = "status", order = "due" }
 list.by_lane   = { by = "lane", order = "place", where = { status = "queued" } }
 "#;
 
-/// Adds `job` to what was declared, as the last entity; false if it is not needed.
+/// Adds `job` as the last entity; returns false if the model has no jobs.
 pub(crate) fn add(declared: &mut Declared, reporter: &mut Reporter<'_>) -> bool {
     if declared.handlers.is_empty() && !declared.jobs {
         return false;
     }
     if let Some(other) = declared.entities.iter().find(|entity| entity.name.text == NAME) {
-        let reason = format!("a model with jobs has an entity `{NAME}` by itself");
-        let help = "give this one another name; jobs come with `on` and with `jobs = true`";
+        let reason = format!("`{NAME}` is the name of a built-in entity in a model with jobs");
+        let help = "rename this entity; `on` and `jobs = true` add jobs to a model";
         reporter.report_with_help(Code::BuiltInName, other.name.span, (reason, help));
         return false;
     }
@@ -53,7 +53,7 @@ pub(crate) fn add(declared: &mut Declared, reporter: &mut Reporter<'_>) -> bool 
     let mut inner = Reporter::new(&lines);
     let Some(entries) = parse(DECLARATION, &lines, &mut inner) else { return false };
     let job = declare(&entries, &mut inner).entities.pop();
-    let is_there = job.is_some();
+    let is_added = job.is_some();
     declared.entities.extend(job);
-    is_there
+    is_added
 }

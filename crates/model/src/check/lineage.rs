@@ -1,4 +1,4 @@
-//! Parents and children: no entity is its own ancestor, and the line is short.
+//! Parents and children: no entity is its own ancestor, and nesting is bounded.
 
 use crate::declared::DeclaredEntity;
 use crate::error::{Code, Reporter};
@@ -6,10 +6,10 @@ use crate::model::{EntityId, Tenancy};
 
 use super::name::Entities;
 
-/// Entities in a line from the first parent to the last child.
-const LINE_MAX: usize = 5;
+/// Maximum nesting of entities, from an entity without a parent to the innermost child.
+const DEPTH_MAX: usize = 5;
 
-/// Who is whose parent.
+/// The parent of each entity.
 pub(crate) struct Lineage<'d> {
     declared: &'d [DeclaredEntity],
     parents: Vec<Option<EntityId>>,
@@ -25,7 +25,7 @@ impl<'d> Lineage<'d> {
         let parents = declared.iter().map(parent).collect();
         let mut lineage = Lineage { declared, parents };
         for index in 0..declared.len() {
-            lineage.check_line(index, reporter);
+            lineage.check_ancestors(index, reporter);
         }
         lineage
     }
@@ -34,7 +34,7 @@ impl<'d> Lineage<'d> {
         &self.parents
     }
 
-    /// Whose data the entity is, if it has a parent: that of the first of its line.
+    /// The tenancy of an entity that declares none: that of its outermost ancestor.
     pub(crate) fn inherited(&self, index: usize) -> Tenancy {
         match self.ancestors(index).last() {
             Some(first) if self.declared[first.index()].tenant.is_some() => {
@@ -44,7 +44,7 @@ impl<'d> Lineage<'d> {
         }
     }
 
-    /// From the parent upward; ends where a cycle would begin again.
+    /// The ancestors from the parent upward; stops before a cycle repeats.
     fn ancestors(&self, index: usize) -> Vec<EntityId> {
         let mut ancestors = vec![];
         let mut next = self.parents[index];
@@ -55,8 +55,8 @@ impl<'d> Lineage<'d> {
         ancestors
     }
 
-    /// A cycle is told once, at the first of its entities, and then cut so that the rest ends.
-    fn check_line(&mut self, index: usize, reporter: &mut Reporter<'_>) {
+    /// Reports a cycle once, at its first entity, and then breaks it.
+    fn check_ancestors(&mut self, index: usize, reporter: &mut Reporter<'_>) {
         let Some(word) = &self.declared[index].parent else { return };
         let ancestors = self.ancestors(index);
         let name = |id: &EntityId| self.declared[id.index()].name.text.as_str();
@@ -65,11 +65,11 @@ impl<'d> Lineage<'d> {
             let line: Vec<&str> = ancestors.iter().map(name).collect();
             let reason =
                 format!("`{own}` would be its own ancestor: {own} -> {}", line.join(" -> "));
-            let help = "one of them must have no parent; use `ref` for a loose relation";
+            let help = "remove one `parent`, or use a `ref` field instead";
             reporter.report_with_help(Code::ParentCycle, word.span, (reason, help));
             self.parents[index] = None;
-        } else if ancestors.len() == LINE_MAX {
-            let reason = format!("children are nested more than {LINE_MAX} deep");
+        } else if ancestors.len() == DEPTH_MAX {
+            let reason = format!("children are nested more than {DEPTH_MAX} deep");
             let help = "make it an entity without a parent, with a `ref` field";
             reporter.report_with_help(Code::ParentsTooDeep, word.span, (reason, help));
         }

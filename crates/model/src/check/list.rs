@@ -5,7 +5,7 @@ use crate::error::{Code, Report, Reporter};
 use crate::model::{Direction, FieldId, List, OrderBy, Test};
 use crate::source::{Span, Word};
 
-use super::literal::{self, Misfit};
+use super::literal::{self, InvalidLiteral};
 use super::name::check_name;
 use super::path::{Paths, Served};
 use super::scope::{Scope, Usage, same_field_twice};
@@ -23,8 +23,8 @@ pub(crate) fn lists(
             let served = Served { what: "list", name, declared_by: &declared.by, by };
             list.path = paths.add((entity, path), (scope, &served), reporter);
         }
-        let same = lists.iter().find(|other| says_the_same(other, &list));
-        if let Some(other) = same.filter(|_| is_whole(&list, declared)) {
+        let same = lists.iter().find(|other| is_same(other, &list));
+        if let Some(other) = same.filter(|_| is_complete(&list, declared)) {
             let reason = format!("`{}` is the same list as `{}`", list.name, other.name);
             let help = "leave one of them out";
             reporter.report_with_help(Code::SameTwice, declared.name.span, (reason, help));
@@ -39,7 +39,7 @@ fn list(declared: &DeclaredList, scope: &Scope, reporter: &mut Reporter<'_>) -> 
     let by = scope.find_all(Usage::By, &declared.by, reporter);
     let order = order(&declared.order, (scope, &by), reporter);
     let mut facets = facets((Usage::Facets, &declared.facets), (scope, &by), reporter);
-    // The order in which they are declared means nothing.
+    // The order of declaration does not matter.
     facets.sort_by_key(|field| &scope.field(*field).name);
     let filter = filter(&declared.filter, scope, reporter);
     List { name: declared.name.text.clone(), path: None, by, order, filter, facets }
@@ -67,11 +67,11 @@ fn order(
     order
 }
 
-/// `-created` is the field `created`, the greatest first.
+/// `-created` is the field `created`, largest first.
 fn direction(name: &Word) -> (Direction, Word) {
     match name.text.strip_prefix('-') {
         Some(field) => {
-            // In a text that stands letter by letter, the field begins after the sign.
+            // In a text without escapes, the field starts after the sign.
             let is_verbatim = name.span.end - name.span.start == name.text.len();
             let start = name.span.start + usize::from(is_verbatim);
             let span = Span::new(start, name.span.end);
@@ -81,7 +81,7 @@ fn direction(name: &Word) -> (Direction, Word) {
     }
 }
 
-/// Fields that narrow; one that is fixed already cannot.
+/// Fields that narrow a list or split a count; a field of `by` is fixed and cannot.
 pub(crate) fn facets(
     (usage, names): (Usage, &[Word]),
     (scope, by): (&Scope, &[FieldId]),
@@ -109,7 +109,7 @@ pub(crate) fn filter(
         let written = reporter.written(test.value.span);
         match literal::of_node((&test.value, &written), &scope.field(field).of) {
             Ok(value) => tests.push(Test { field, value }),
-            Err(Misfit { reason, help }) => {
+            Err(InvalidLiteral { reason, help }) => {
                 let (code, span) = (Code::BadValue, test.value.span);
                 reporter.push(Report { code, span, reason, help: Some(help) });
             }
@@ -118,14 +118,14 @@ pub(crate) fn filter(
     tests
 }
 
-/// Whether nothing that was declared had to be left out.
-fn is_whole(list: &List, declared: &DeclaredList) -> bool {
+/// Whether no part of the declaration was left out because of an error.
+fn is_complete(list: &List, declared: &DeclaredList) -> bool {
     list.by.len() == declared.by.len()
         && list.order.len() == declared.order.len()
         && list.filter.len() == declared.filter.len()
         && list.facets.len() == declared.facets.len()
 }
 
-fn says_the_same(a: &List, b: &List) -> bool {
+fn is_same(a: &List, b: &List) -> bool {
     (&a.by, &a.order, &a.filter, &a.facets) == (&b.by, &b.order, &b.filter, &b.facets)
 }

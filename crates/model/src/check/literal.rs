@@ -1,4 +1,4 @@
-//! Values as written → values of a field's type, or why they are none.
+//! Values as written → values of a field's type.
 
 use keyloom_value::Number;
 
@@ -7,14 +7,17 @@ use crate::model::{FieldType, Literal};
 use crate::parse::{Node, NodeKind};
 use crate::time;
 
-/// Why a value is none of the field's.
-pub(crate) struct Misfit {
+/// Why a value is not valid for a field.
+pub(crate) struct InvalidLiteral {
     pub(crate) reason: String,
     pub(crate) help: String,
 }
 
-/// What stands after `=` in the text of a field.
-pub(crate) fn of_default(default: &DeclaredDefault, of: &FieldType) -> Result<Literal, Misfit> {
+/// The value after `=` in the text of a field.
+pub(crate) fn of_default(
+    default: &DeclaredDefault,
+    of: &FieldType,
+) -> Result<Literal, InvalidLiteral> {
     let text = default.word.text.as_str();
     let literal = match (default.kind, of) {
         (DefaultKind::Bare | DefaultKind::Quoted, FieldType::Text(_) | FieldType::Enum(_)) => {
@@ -32,11 +35,14 @@ pub(crate) fn of_default(default: &DeclaredDefault, of: &FieldType) -> Result<Li
         DefaultKind::Quoted => format!("'{text}'"),
         DefaultKind::Bare | DefaultKind::EmptyList | DefaultKind::EmptyMap => text.to_owned(),
     };
-    fitting(literal, (&written, of))
+    validate(literal, (&written, of))
 }
 
-/// What `where` compares a field with.
-pub(crate) fn of_node((node, written): (&Node, &str), of: &FieldType) -> Result<Literal, Misfit> {
+/// The value that `where` compares a field with.
+pub(crate) fn of_node(
+    (node, written): (&Node, &str),
+    of: &FieldType,
+) -> Result<Literal, InvalidLiteral> {
     let literal = match (&node.kind, of) {
         (NodeKind::Text(word), FieldType::Text(_) | FieldType::Enum(_) | FieldType::Ref(..)) => {
             Some(Literal::Text(word.text.clone()))
@@ -51,34 +57,37 @@ pub(crate) fn of_node((node, written): (&Node, &str), of: &FieldType) -> Result<
         (NodeKind::Bool(value), FieldType::Bool) => Some(Literal::Bool(*value)),
         _ => None,
     };
-    fitting(literal, (written, of))
+    validate(literal, (written, of))
 }
 
-/// The value, if there is one and it keeps the type's limits.
-fn fitting(literal: Option<Literal>, (text, of): (&str, &FieldType)) -> Result<Literal, Misfit> {
-    let fits = literal.as_ref().is_some_and(|literal| match (literal, of) {
+/// Returns the value if it is of the type and within its limits.
+fn validate(
+    literal: Option<Literal>,
+    (text, of): (&str, &FieldType),
+) -> Result<Literal, InvalidLiteral> {
+    let is_valid = literal.as_ref().is_some_and(|literal| match (literal, of) {
         (Literal::Text(text), FieldType::Text(limits)) => {
-            limits.contain(&(text.chars().count() as u64))
+            limits.contains(&(text.chars().count() as u64))
         }
         (Literal::Text(text), FieldType::Enum(members)) => members.contains(text),
-        (Literal::Int(value), FieldType::Int(limits)) => limits.contain(value),
-        (Literal::Number(value), FieldType::Number(limits)) => limits.contain(value),
+        (Literal::Int(value), FieldType::Int(limits)) => limits.contains(value),
+        (Literal::Number(value), FieldType::Number(limits)) => limits.contains(value),
         (Literal::EmptyList, FieldType::List(_, limits))
-        | (Literal::EmptyMap, FieldType::Map(_, limits)) => limits.contain(&0),
+        | (Literal::EmptyMap, FieldType::Map(_, limits)) => limits.contains(&0),
         _ => true,
     });
     match literal {
-        Some(literal) if fits => Ok(literal),
-        _ => Err(Misfit {
+        Some(literal) if is_valid => Ok(literal),
+        _ => Err(InvalidLiteral {
             reason: format!("`{text}` is not a valid value for this field"),
             help: format!("a value is {}", describe(of)),
         }),
     }
 }
 
-/// What a value that is written in a model looks like.
+/// What a value in a model file looks like.
 fn describe(of: &FieldType) -> String {
-    let value = crate::describe::value_of(of);
+    let value = of.in_words();
     match of {
         FieldType::Text(_)
         | FieldType::Int(_)
@@ -89,6 +98,6 @@ fn describe(of: &FieldType) -> String {
         FieldType::Time => format!("{value}; a default can be `now`"),
         FieldType::List(..) => format!("{value}; a default can only be `[]`"),
         FieldType::Map(..) | FieldType::Tags => format!("{value}; a default can only be `{{}}`"),
-        FieldType::Bytes(_) | FieldType::Any => "not written in a model".to_owned(),
+        FieldType::Bytes(_) | FieldType::Any => "not possible in a model file".to_owned(),
     }
 }

@@ -1,4 +1,4 @@
-//! Names: what they look like, which are taken, and which entity each leads to.
+//! Names: their form, reserved names, and entities by name.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use crate::error::{Code, Report, Reporter};
 use crate::model::EntityId;
 use crate::source::Word;
 
-/// Characters that a name may have.
+/// Maximum length of a name, in characters.
 const LENGTH_MAX: usize = 60;
 
-/// Names that fields cannot have, because requests and answers use them for something else.
+/// Names that fields cannot have, because requests and responses use them otherwise.
 pub(crate) const RESERVED: &[&str] =
     &["id", "version", "limit", "cursor", "reverse", "with", "explain", "tag", "total", "prefix"];
 
@@ -29,7 +29,7 @@ impl<'d> Entities<'d> {
         Entities { by_name }
     }
 
-    /// The one that was declared last.
+    /// The entity that was declared last.
     pub(crate) fn last(&self) -> Option<EntityId> {
         self.by_name.values().copied().max()
     }
@@ -39,7 +39,7 @@ impl<'d> Entities<'d> {
         if found.is_none() {
             let reason = format!("unknown entity `{}`", name.text);
             let known = self.by_name.keys().copied();
-            let help = reporter.instead(&name.text, "entities are", known);
+            let help = reporter.suggest(&name.text, "entities are", known);
             let (code, span) = (Code::UnknownEntity, name.span);
             reporter.push(Report { code, span, reason, help });
         }
@@ -47,7 +47,7 @@ impl<'d> Entities<'d> {
     }
 }
 
-/// Whether a name looks like one; `what` has it.
+/// Checks the form of a name; `what` is the kind of thing it names.
 pub(crate) fn check_name(name: &Word, what: &str, reporter: &mut Reporter<'_>) {
     if name.text.chars().count() > LENGTH_MAX {
         let reason = format!("the name of {what} has more than {LENGTH_MAX} characters");
@@ -62,24 +62,24 @@ pub(crate) fn check_name(name: &Word, what: &str, reporter: &mut Reporter<'_>) {
     let reason = format!("`{}` cannot be the name of {what}", name.text);
     let mut help =
         "a name is a lower-case letter, then lower-case letters, digits and `_`".to_owned();
-    let mended = snake_case(&name.text);
-    if mended.starts_with(is_start) {
-        help.push_str(&format!("; `{mended}` would do"));
+    let valid = snake_case(&name.text);
+    if valid.starts_with(is_start) {
+        help.push_str(&format!(", such as `{valid}`"));
     }
     reporter.report_with_help(Code::BadName, name.span, (reason, help));
 }
 
-/// `shopOrder` and `shop-order` as `shop_order`.
+/// Converts `shopOrder` and `shop-order` to `shop_order`.
 fn snake_case(name: &str) -> String {
-    let mut mended = String::new();
+    let mut converted = String::new();
     for c in name.chars() {
         let is_break = c.is_ascii_uppercase() || !c.is_ascii_alphanumeric();
-        if is_break && !mended.is_empty() && !mended.ends_with('_') {
-            mended.push('_');
+        if is_break && !converted.is_empty() && !converted.ends_with('_') {
+            converted.push('_');
         }
         if c.is_ascii_alphanumeric() {
-            mended.push(c.to_ascii_lowercase());
+            converted.push(c.to_ascii_lowercase());
         }
     }
-    mended.trim_end_matches('_').to_owned()
+    converted.trim_end_matches('_').to_owned()
 }

@@ -1,4 +1,4 @@
-//! Paths: how they look, and that each leads to one thing.
+//! Paths: their syntax, and that each names one resource.
 //!
 //! ```text
 //! path = "/" part { "/" part }
@@ -14,10 +14,10 @@ use crate::source::{Span, Word};
 
 use super::scope::Scope;
 
-/// Bytes that a path may have.
+/// Maximum length of a path in bytes.
 const LENGTH_MAX: usize = 200;
-/// First parts of paths that the server has for itself, with all that is below them.
-const SERVED: &[&str] = &[
+/// First parts of paths that are reserved for the server.
+const RESERVED: &[&str] = &[
     "batch",
     "boards",
     "changes",
@@ -30,7 +30,7 @@ const SERVED: &[&str] = &[
     "transaction",
 ];
 
-/// Where an entity is served: as declared, or under the plural of its name.
+/// The path of an entity: as declared, or the plural of its name.
 pub(crate) fn entity_path(entity: &DeclaredEntity) -> String {
     let declared = entity.path.as_ref().map(|path| path.text.clone());
     declared.unwrap_or_else(|| format!("/{}", plural(&entity.name.text)))
@@ -41,8 +41,8 @@ fn plural(name: &str) -> String {
     if let Some(rest) = before_y {
         return format!("{rest}ies");
     }
-    let hisses = ["s", "x", "z", "ch", "sh"].iter().any(|end| name.ends_with(end));
-    format!("{name}{}", if hisses { "es" } else { "s" })
+    let is_sibilant = ["s", "x", "z", "ch", "sh"].iter().any(|end| name.ends_with(end));
+    format!("{name}{}", if is_sibilant { "es" } else { "s" })
 }
 
 /// A list or a count that has a path.
@@ -50,33 +50,33 @@ pub(crate) struct Served<'s> {
     /// `list` or `count`.
     pub(crate) what: &'static str,
     pub(crate) name: &'s str,
-    /// As declared; what is wrong with it has been reported.
+    /// As declared; its errors have been reported.
     pub(crate) declared_by: &'s [Word],
     pub(crate) by: &'s [FieldId],
 }
 
-/// The paths that are taken.
+/// The paths in use.
 #[derive(Default)]
 pub(crate) struct Paths {
-    /// By path: the entity whose collection it is.
+    /// Entities, by the path of their collection.
     entities: BTreeMap<String, String>,
-    /// By path without the names of its fields: the lists or counts there. Lists of one entity can
-    /// share a path if the fields that the path leaves open differ; so can counts.
+    /// Lists and counts, by path without the names of placeholders. Lists of one entity can share a
+    /// path if the fields of `by` that it does not contain differ; so can counts.
     served: BTreeMap<String, Vec<(String, Vec<FieldId>)>>,
 }
 
 impl Paths {
     pub(crate) fn add_entity(&mut self, entity: &DeclaredEntity, reporter: &mut Reporter<'_>) {
-        let place = entity.path.as_ref().unwrap_or(&entity.name);
-        let path = Word { text: entity_path(entity), span: place.span };
+        let source = entity.path.as_ref().unwrap_or(&entity.name);
+        let path = Word { text: entity_path(entity), span: source.span };
         let parts = entity.path.as_ref().map(|path| parse(path, reporter));
         if parts.flatten().is_some_and(|parts| parts.iter().any(|part| part.starts_with('{'))) {
-            let reason = "the path of an entity has no placeholders";
-            let help = "its entities are found by id, at this path and `/{id}`";
+            let reason = "the path of an entity cannot have placeholders";
+            let help = "single entities are served at this path followed by `/{id}`";
             reporter.report_with_help(Code::BadPlaceholder, path.span, (reason, help));
             return;
         }
-        let owner = if is_served(&path.text) {
+        let owner = if is_reserved(&path.text) {
             Some("the server itself".to_owned())
         } else {
             self.entities.get(&path.text).cloned()
@@ -88,7 +88,7 @@ impl Paths {
         taken(&path, &owner, reporter);
     }
 
-    /// The path of a list or a count, whose `by` is checked already.
+    /// Adds the path of a list or a count, whose `by` has been checked.
     pub(crate) fn add(
         &mut self,
         (entity, path): (&DeclaredEntity, &Word),
@@ -117,7 +117,7 @@ impl Paths {
         Some(parts)
     }
 
-    /// Who has the path already, if it cannot be shared.
+    /// Returns what uses the path already, unless it can be shared.
     fn owner(
         &self,
         texts: &[&str],
@@ -126,7 +126,7 @@ impl Paths {
     ) -> Option<String> {
         let own = format!("the entity `{}`", entity.name.text);
         let pattern = pattern(texts);
-        if is_served(&pattern) {
+        if is_reserved(&pattern) {
             return Some("the server itself".to_owned());
         }
         if let Some(owner) = self.entities.get(&pattern).filter(|owner| **owner != own) {
@@ -144,8 +144,8 @@ impl Paths {
     }
 }
 
-fn is_served(path: &str) -> bool {
-    path.split('/').nth(1).is_some_and(|first| SERVED.contains(&first))
+fn is_reserved(path: &str) -> bool {
+    path.split('/').nth(1).is_some_and(|first| RESERVED.contains(&first))
 }
 
 fn label(entity: &DeclaredEntity, (what, name): (&str, &str)) -> String {
@@ -154,18 +154,18 @@ fn label(entity: &DeclaredEntity, (what, name): (&str, &str)) -> String {
 
 fn taken(path: &Word, owner: &str, reporter: &mut Reporter<'_>) {
     let reason = format!("`{}` is the path of {owner}", path.text);
-    let help = "give this one a `path` of its own";
+    let help = "choose another `path`";
     reporter.report_with_help(Code::PathTaken, path.span, (reason, help));
 }
 
-/// The path with nothing in its braces.
+/// The path with empty braces.
 fn pattern(parts: &[&str]) -> String {
     let part =
         |part: &&str| if part.starts_with('{') { "/{}".to_owned() } else { format!("/{part}") };
     parts.iter().map(part).collect()
 }
 
-/// The parts of a path; a placeholder keeps its opening brace and loses the closing one.
+/// Splits a path into its parts; a placeholder keeps its opening brace and loses the closing one.
 fn parse<'p>(path: &'p Word, reporter: &mut Reporter<'_>) -> Option<Vec<&'p str>> {
     let parts = path.text.strip_prefix('/').filter(|_| path.text.len() <= LENGTH_MAX);
     let parts = parts.and_then(|rest| rest.split('/').map(part).collect());
@@ -191,7 +191,7 @@ fn part(text: &str) -> Option<&str> {
     is_word.then_some(text)
 }
 
-/// The field of a placeholder. One that `by` names in vain has been reported there.
+/// The field of a placeholder. An unknown field in `by` has been reported there.
 fn placeholder(
     (name, path): (&str, &Word),
     (scope, served): (&Scope, &Served<'_>),
@@ -201,7 +201,7 @@ fn placeholder(
     if field.is_none() && !served.declared_by.iter().any(|word| word.text == name) {
         let reason = format!("`{{{name}}}` is not a field of this {}'s `by`", served.what);
         let known = served.by.iter().map(|id| scope.field(*id).name.as_str());
-        let help = reporter.instead(name, "its `by` has", known);
+        let help = reporter.suggest(name, "its `by` has", known);
         let help = help.unwrap_or_else(|| format!("add `by = \"{name}\"`"));
         let span = span_in(path, &format!("{{{name}}}"));
         reporter.report_with_help(Code::BadPlaceholder, span, (reason, help));
@@ -209,7 +209,7 @@ fn placeholder(
     field.copied()
 }
 
-/// Where a part of a path is, if the path stands letter by letter.
+/// The span of a part of a path, or of the whole path if its text has escapes.
 fn span_in(path: &Word, part: &str) -> Span {
     let is_verbatim = path.span.end - path.span.start == path.text.len();
     match path.text.find(part).filter(|_| is_verbatim) {

@@ -6,7 +6,7 @@ use crate::model::{Field, FieldAccess, FieldId, FieldOrigin, Presence, Tenancy};
 
 use super::scope::{Scope, same_field_twice};
 
-/// The fields of an entity, those of `read_only` marked.
+/// The fields of an entity, with `read_only` applied.
 pub(crate) fn fields(
     declared: &DeclaredEntity,
     (scope, tenancy): (&Scope, Tenancy),
@@ -26,12 +26,12 @@ pub(crate) fn fields(
     fields
 }
 
-/// Why no client could create an entity if the field were read-only.
+/// Why a field cannot be read-only: no client could create an entity.
 fn why_not(id: FieldId, (scope, tenancy): (&Scope, Tenancy)) -> Option<(String, &'static str)> {
     let scoped = &scope.fields[id.index()];
     let field = &scoped.field;
     let (name, leave_out) = (&field.name, "remove it from `read_only`");
-    let is_owner = match field.origin {
+    let owner = match field.origin {
         FieldOrigin::Id => {
             return Some(("`id` cannot be read-only: it never changes".to_owned(), leave_out));
         }
@@ -39,12 +39,12 @@ fn why_not(id: FieldId, (scope, tenancy): (&Scope, Tenancy)) -> Option<(String, 
         FieldOrigin::Declared if tenancy == Tenancy::Own(id) => Some("tenant"),
         FieldOrigin::Declared => None,
     };
-    if let Some(owner) = is_owner {
+    if let Some(owner) = owner {
         let reason = format!("`{name}` cannot be read-only: requests name the {owner} with it");
         return Some((reason, leave_out));
     }
     let is_unset = field.presence == Presence::Required && field.default.is_none();
-    (scoped.is_readable && is_unset).then(|| {
+    (scoped.is_valid && is_unset).then(|| {
         let reason = format!("`{name}` cannot be read-only: no request could create an entity");
         (reason, "give it a default, or make it optional with `?`")
     })

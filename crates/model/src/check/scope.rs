@@ -1,11 +1,11 @@
-//! The fields of one entity, as the names in its declarations find them.
+//! The fields of one entity, by which its declarations are resolved.
 
 use crate::error::{Code, Report, Reporter};
 use crate::model::{Field, FieldId, FieldOrigin, FieldType};
 use crate::source::Word;
 
-/// The fields of an entity. One that could not be read is there too, but what it is used for is
-/// not judged.
+/// The fields of an entity. Invalid fields are included, so that their uses report no further
+/// errors.
 #[derive(Debug)]
 pub(crate) struct Scope {
     pub(crate) entity: String,
@@ -15,10 +15,10 @@ pub(crate) struct Scope {
 #[derive(Debug)]
 pub(crate) struct ScopedField {
     pub(crate) field: Field,
-    pub(crate) is_readable: bool,
+    pub(crate) is_valid: bool,
 }
 
-/// What a field is named for.
+/// What a declaration uses a field for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Usage {
     By,
@@ -34,7 +34,7 @@ pub(crate) enum Usage {
 }
 
 impl Usage {
-    /// The key of the model file.
+    /// The key in the model file.
     fn key(self) -> &'static str {
         match self {
             Usage::By => "by",
@@ -49,7 +49,7 @@ impl Usage {
         }
     }
 
-    /// The types that fit.
+    /// The types that can be used so.
     fn types(self) -> &'static [&'static str] {
         match self {
             Usage::By | Usage::Order | Usage::Unique => {
@@ -78,17 +78,17 @@ impl Scope {
         let reason = format!("`{}` has no field `{}`", self.entity, name.text);
         let parent = self.fields.iter().find(|s| s.field.origin == FieldOrigin::Parent);
         let help = match parent.filter(|_| name.text == "parent") {
-            Some(parent) => Some(format!("the parent has its own name, `{}`", parent.field.name)),
+            Some(parent) => Some(format!("the field of the parent is `{}`", parent.field.name)),
             None => {
                 let known = self.fields.iter().map(|scoped| scoped.field.name.as_str());
-                reporter.instead(&name.text, "its fields are", known)
+                reporter.suggest(&name.text, "its fields are", known)
             }
         };
         reporter.push(Report { code: Code::UnknownField, span: name.span, reason, help });
         None
     }
 
-    /// The field of this name, if it can be used for this.
+    /// The field of this name, if its type allows the usage.
     pub(crate) fn find_for(
         &self,
         usage: Usage,
@@ -97,7 +97,7 @@ impl Scope {
     ) -> Option<FieldId> {
         let id = self.find(name, reporter)?;
         let scoped = &self.fields[id.index()];
-        if !scoped.is_readable {
+        if !scoped.is_valid {
             return None;
         }
         let found = scoped.field.of.name();
@@ -111,7 +111,7 @@ impl Scope {
         None
     }
 
-    /// Several fields for one purpose, each once.
+    /// Several fields for one usage, each once.
     pub(crate) fn find_all(
         &self,
         usage: Usage,

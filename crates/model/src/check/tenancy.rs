@@ -1,4 +1,4 @@
-//! Whose data each entity is, and that no reference leads out of a tenant.
+//! The tenancy of each entity. Shared entities must not refer to entities of a tenant.
 
 use crate::declared::DeclaredEntity;
 use crate::error::{Code, Reporter};
@@ -42,33 +42,33 @@ fn own(
         return Tenancy::Shared;
     }
     let Some(id) = scope.find(word, reporter) else { return Tenancy::Shared };
-    if let Some(reason) = why_no_tenant(id, scope) {
-        let help = "the tenant is a text, int, enum or ref that is always there";
+    if let Some(reason) = why_not(id, scope) {
+        let help = "the tenant must be a required text, int, enum or ref";
         reporter.report_with_help(Code::BadTenant, word.span, (reason, help));
     }
     Tenancy::Own(id)
 }
 
-fn why_no_tenant(id: FieldId, scope: &Scope) -> Option<String> {
+/// Why a field cannot be the tenant.
+fn why_not(id: FieldId, scope: &Scope) -> Option<String> {
     let scoped = &scope.fields[id.index()];
     let field = &scoped.field;
-    let names_a_tenant = matches!(
+    let can_identify = matches!(
         field.of,
         FieldType::Text(_) | FieldType::Int(_) | FieldType::Enum(_) | FieldType::Ref(..)
     );
-    if scoped.is_readable && !names_a_tenant {
-        Some(format!("a `{}` cannot name a tenant", field.of.name()))
+    if scoped.is_valid && !can_identify {
+        Some(format!("a field of type `{}` cannot identify a tenant", field.of.name()))
     } else if field.presence == Presence::Optional {
-        Some(format!("`{}` can be absent, and then there would be no tenant", field.name))
+        Some(format!("`{}` is optional and cannot identify a tenant", field.name))
     } else if id == FieldId(0) {
-        Some("`id` cannot name a tenant: every entity has another".to_owned())
+        Some("`id` cannot identify a tenant: it differs for every entity".to_owned())
     } else {
         None
     }
 }
 
-/// What all tenants share cannot refer to what one of them owns: it would show its ids to the
-/// others.
+/// A shared entity that refers to an entity of a tenant would show its id to the other tenants.
 fn check_references(
     entity: &DeclaredEntity,
     (scope, tenancies): (&Scope, &[Tenancy]),
@@ -84,7 +84,7 @@ fn check_references(
         let Some(declared) = declared else { continue };
         if tenancies[target.index()] != Tenancy::Shared {
             let reason = format!(
-                "`{}` is shared by all tenants and cannot refer to what one of them owns",
+                "`{}` is shared by all tenants and cannot refer to an entity of one tenant",
                 entity.name.text
             );
             let help = format!("give `{}` a `tenant` too", entity.name.text);

@@ -14,7 +14,7 @@ pub(crate) fn uniques(
     let mut found: Vec<Unique> = vec![];
     for entry in declared {
         let Some(unique) = unique(entry, scope, reporter) else { continue };
-        if found.iter().any(|other| says_the_same(other, &unique)) {
+        if found.iter().any(|other| is_same(other, &unique)) {
             let reason = "duplicate unique";
             reporter.report_with_help(
                 Code::SameTwice,
@@ -30,7 +30,7 @@ pub(crate) fn uniques(
 
 fn unique(declared: &DeclaredUnique, scope: &Scope, reporter: &mut Reporter<'_>) -> Option<Unique> {
     if declared.fields.is_empty() {
-        let help = "name the fields that no two entities have in common";
+        let help = "name the fields that are unique together";
         reporter.report_with_help(Code::Empty, declared.span, ("this unique has no fields", help));
         return None;
     }
@@ -61,8 +61,8 @@ fn unique(declared: &DeclaredUnique, scope: &Scope, reporter: &mut Reporter<'_>)
     Some(Unique { fields, within, case })
 }
 
-/// Whether two are about the same values. Case does not matter: folded implies exact.
-fn says_the_same(a: &Unique, b: &Unique) -> bool {
+/// Whether two uniques have the same fields. Case does not matter: folded implies exact.
+fn is_same(a: &Unique, b: &Unique) -> bool {
     let set = |unique: &Unique| {
         let mut fields: Vec<FieldId> = unique.fields.iter().copied().chain(unique.within).collect();
         fields.sort_unstable();

@@ -1,18 +1,17 @@
-//! Reading `[entity.NAME]`: its own keys, fields and uniques.
+//! Reads `[entity.NAME]`: its own keys, fields and uniques.
 
 use super::format::formats;
 use super::keys::{Keys, list, table, text, word, wrong_kind};
-use super::{limited, list as lists};
+use super::limit::{DECLARATIONS_MAX, limited};
+use super::list as lists;
 use crate::declared::{DeclaredEntity, DeclaredField, DeclaredUnique};
 use crate::error::Reporter;
 use crate::field_spec;
 use crate::parse::{Entry, Node, NodeKind};
 use crate::source::Word;
 
-/// Fields that an entity may have.
+/// Maximum number of fields of an entity.
 const FIELDS_MAX: usize = 200;
-/// Uniques, lists, counts, boards, tags and combinations that may be, of each kind.
-pub(crate) const DECLARATIONS_MAX: usize = 200;
 
 const KEYS: &[&str] = &[
     "path",
@@ -56,7 +55,7 @@ pub(crate) fn entity(
     }
 }
 
-/// Reads the table of one name.
+/// Reads one named table.
 type Read<T> = fn(&Word, &[Entry], &mut Reporter<'_>) -> T;
 
 /// The tables under a key such as `list`, each read by the same function.

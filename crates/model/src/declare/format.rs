@@ -1,4 +1,4 @@
-//! Reading `format`: `FIELD = "FORMAT"` or `FIELD.ENUM = { MEMBER = "FORMAT", ... }`.
+//! Reads `format`: `FIELD = "FORMAT"` or `FIELD.ENUM = { MEMBER = "FORMAT", ... }`.
 
 use super::keys::{Keys, table, text};
 use crate::declared::{DeclaredFormat, DeclaredFormatChoice};

@@ -1,4 +1,4 @@
-//! Reading tables: which keys may be there, and of what kind their values are.
+//! Reads tables: checks which keys they have and of what kind their values are.
 
 use std::collections::BTreeMap;
 
@@ -7,13 +7,13 @@ use crate::error::{Code, Report, Reporter};
 use crate::parse::{Entry, Node, NodeKind};
 use crate::source::{Span, Word};
 
-/// The known keys of a table. Unknown ones have been reported.
+/// The known keys of a table. Unknown keys have been reported.
 pub(crate) struct Keys<'e> {
     entries: BTreeMap<&'e str, &'e Entry>,
 }
 
 impl<'e> Keys<'e> {
-    /// `known` is what the table is called and which keys it takes.
+    /// `what` describes the table in messages; `known` are its keys.
     pub(crate) fn read(
         entries: &'e [Entry],
         (what, known): (&str, &[&str]),
@@ -27,7 +27,7 @@ impl<'e> Keys<'e> {
                 continue;
             }
             let reason = format!("{what} has no key `{name}`");
-            let help = reporter.instead(name, "its keys are", known.iter().copied());
+            let help = reporter.suggest(name, "its keys are", known.iter().copied());
             let span = entry.key.span;
             reporter.push(Report { code: Code::UnknownKey, span, reason, help });
         }
@@ -38,7 +38,7 @@ impl<'e> Keys<'e> {
         self.entries.get(name).copied()
     }
 
-    /// A key that must be there; `what` is the table, and where it is.
+    /// Returns a required key; `what` and `span` are of the table.
     pub(crate) fn require(
         &self,
         name: &str,
@@ -52,7 +52,7 @@ impl<'e> Keys<'e> {
         found
     }
 
-    /// The entries of the table under this key, none if there is no such key.
+    /// The entries of the table under this key; empty if the key is absent.
     pub(crate) fn table(&self, name: &str, reporter: &mut Reporter<'_>) -> &'e [Entry] {
         self.get(name).and_then(|entry| table(entry, reporter)).unwrap_or(&[])
     }
@@ -61,7 +61,7 @@ impl<'e> Keys<'e> {
         self.get(name).and_then(|entry| text(entry, reporter))
     }
 
-    /// One name or a list of names; none if there is no such key.
+    /// One name or a list of names; empty if the key is absent.
     pub(crate) fn words(&self, name: &str, reporter: &mut Reporter<'_>) -> Vec<Word> {
         let Some(entry) = self.get(name) else { return vec![] };
         if let NodeKind::Text(word) = &entry.node.kind {
@@ -87,7 +87,7 @@ impl<'e> Keys<'e> {
         self.table("where", reporter).iter().map(test).collect()
     }
 
-    /// The place of `true`, if that is what is there.
+    /// The span of `true`, if that is the value.
     pub(crate) fn flag(&self, name: &str, reporter: &mut Reporter<'_>) -> Option<Span> {
         let entry = self.get(name)?;
         match entry.node.kind {
@@ -114,7 +114,7 @@ pub(crate) fn text(entry: &Entry, reporter: &mut Reporter<'_>) -> Option<Word> {
     word((&entry.key.text, &entry.node), reporter)
 }
 
-/// The text of a value that belongs to the key of the given name.
+/// The text of a value; `key` is for the message.
 pub(crate) fn word((key, node): (&str, &Node), reporter: &mut Reporter<'_>) -> Option<Word> {
     match &node.kind {
         NodeKind::Text(word) => Some(word.clone()),

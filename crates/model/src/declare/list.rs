@@ -1,8 +1,7 @@
-//! Reading the tables below an entity: `list`, `count`, `board`, `tags`.
+//! Reads the tables below an entity: `list`, `count`, `board`, `tags`.
 
-use super::entity::DECLARATIONS_MAX;
 use super::keys::{Keys, list as list_of, word};
-use super::limited;
+use super::limit::{DECLARATIONS_MAX, limited};
 use crate::declared::{
     DeclaredBoard, DeclaredCombination, DeclaredCount, DeclaredList, DeclaredTags,
 };

@@ -1,10 +1,10 @@
-//! The codes of all errors, with what each means. One table; codes are never used again.
+//! The codes of all errors, with their meanings. One table; codes are never reused.
 
 use std::fmt;
 
 macro_rules! codes {
     ($($name:ident = $code:literal: $meaning:literal)+) => {
-        /// What kind of error it is. The text of an error may get better; its code stays.
+        /// The kind of an error. Messages may be reworded; codes never change.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum Code {
@@ -12,7 +12,7 @@ macro_rules! codes {
         }
 
         impl Code {
-            /// All codes there are, in their order.
+            /// All codes, in order.
             pub const ALL: &[Code] = &[$(Code::$name),+];
 
             /// The code itself, such as `K0302`.

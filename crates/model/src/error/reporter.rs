@@ -1,19 +1,19 @@
-//! Collects errors while stages run, so that a file is told all of its errors at once.
+//! Collects errors while the stages run, so that all errors of a file are reported at once.
 
+use super::code::Code;
 use super::excerpt::Excerpt;
-use super::{Code, ModelError};
+use super::model_error::ModelError;
 use crate::source::{Source, Span};
 use crate::suggest::nearest;
 
-/// Errors that are told of one file: nobody reads more, and a hostile file could have a million.
+/// Maximum number of reported errors: nobody reads more, and a hostile file could have a million.
 const ERRORS_MAX: usize = 1000;
-/// Names that a help line lists.
+/// Maximum number of names that a help line lists.
 const LISTED_MAX: usize = 20;
-
-/// Characters of a value that a reason repeats.
+/// Maximum length of a quoted value, in characters.
 const WRITTEN_MAX: usize = 60;
 
-/// What a stage has to say about a place.
+/// An error as a stage reports it.
 #[derive(Debug)]
 pub(crate) struct Report {
     pub(crate) code: Code,
@@ -35,12 +35,12 @@ impl<'a> Reporter<'a> {
         Reporter { source, reports: vec![], is_full: false }
     }
 
-    /// Something is wrong and the reason says it all.
+    /// Reports an error whose reason makes the fix obvious.
     pub(crate) fn report(&mut self, code: Code, span: Span, reason: impl Into<String>) {
         self.push(Report { code, span, reason: reason.into(), help: None });
     }
 
-    /// Something is wrong and there is something to say on how to mend it.
+    /// Reports an error and how to fix it.
     pub(crate) fn report_with_help(
         &mut self,
         code: Code,
@@ -56,7 +56,7 @@ impl<'a> Reporter<'a> {
         } else if !self.is_full {
             self.is_full = true;
             let reason = format!("there are more than {ERRORS_MAX} errors");
-            let help = Some("the others are told when these are mended".to_owned());
+            let help = Some("fix these to see the others".to_owned());
             self.reports.push(Report {
                 code: Code::TooManyErrors,
                 span: report.span,
@@ -66,8 +66,8 @@ impl<'a> Reporter<'a> {
         }
     }
 
-    /// What to write instead of a name that is unknown: the nearest there is, or all there are.
-    pub(crate) fn instead<'n>(
+    /// A help line for an unknown name: the most similar known name, or all of them.
+    pub(crate) fn suggest<'n>(
         &self,
         name: &str,
         what: &str,
@@ -83,19 +83,19 @@ impl<'a> Reporter<'a> {
         if known.is_empty() {
             return None;
         }
-        let shown: Vec<String> =
+        let listed: Vec<String> =
             known.iter().take(LISTED_MAX).map(|name| format!("`{name}`")).collect();
         let more = if known.len() > LISTED_MAX { ", ..." } else { "" };
-        Some(format!("{what}: {}{more}", shown.join(", ")))
+        Some(format!("{what}: {}{more}", listed.join(", ")))
     }
 
-    /// What the author wrote there, on one line and not too long.
+    /// The source text of a span: its first line, truncated.
     pub(crate) fn written(&self, span: Span) -> String {
         let line = self.source.slice(span).lines().next().unwrap_or("");
         line.chars().take(WRITTEN_MAX).collect()
     }
 
-    /// Everything reported, in the order of the file; a place is not told the same thing twice.
+    /// Returns all errors in the order of the file, without duplicates.
     pub(crate) fn finish(mut self) -> Vec<ModelError> {
         self.reports.sort_by(|a, b| (a.span, a.code, &a.reason).cmp(&(b.span, b.code, &b.reason)));
         self.reports.dedup_by(|a, b| (a.span, a.code, &a.reason) == (b.span, b.code, &b.reason));

@@ -1,15 +1,17 @@
-//! What differs between two models, and what that means for data that is there.
+//! Differences between two models, and what they mean for existing data.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use crate::model::{BoardId, CountId, EntityId, FieldId, ListId, Model, UniqueId};
 
+use super::enumerate::enumerate;
+
 /// All changes from one model to another; ids are those of the new one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evolution {
     changes: Vec<Change>,
-    /// The entities whose rows are rewritten, by name, for people.
+    /// The names of the entities whose rows are rewritten, for `Display`.
     backfilled: Vec<String>,
 }
 
@@ -17,9 +19,9 @@ pub struct Evolution {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Change {
-    /// Of this entity.
+    /// The entity that changed.
     pub entity: EntityId,
-    /// What it is.
+    /// What changed.
     pub kind: ChangeKind,
     pub(super) text: String,
 }
@@ -28,53 +30,53 @@ pub struct Change {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeKind {
-    /// The entity is new, with all that is declared of it. There is no data of it yet.
+    /// The entity is new, with everything declared on it. It has no data yet.
     EntityAdded,
     /// A new field, which existing entities lack.
     FieldAdded(FieldId),
-    /// A new field, of which existing entities get the default.
+    /// A new field, which is set to its default in existing entities.
     FieldFilled(FieldId),
-    /// A field takes what it took, and more; or has another default or rule for deletion.
+    /// A field accepts more values, or has a different default or rule for deletion.
     FieldRelaxed(FieldId),
-    /// A field takes less than it took: what is stored must be looked at before.
+    /// A field accepts fewer values: stored entities must be checked first.
     FieldTightened(FieldId),
     /// A new list.
     ListAdded(ListId),
-    /// Another `by`, `order` or `where`, or an order in which enum members have moved.
+    /// A different `by`, `order` or `where`, or an order by an enum whose members have moved.
     ListRebuilt(ListId),
-    /// A list is gone.
+    /// A list was removed.
     ListRemoved,
     /// A new unique.
     UniqueAdded(UniqueId),
-    /// A unique is gone.
+    /// A unique was removed.
     UniqueRemoved,
-    /// Another field says when entities expire, or one at last, or none any more.
+    /// `expires` was added, removed, or names a different field.
     ExpiryChanged,
-    /// Another path, other handlers, or other read-only fields.
+    /// A different path, different handlers, or different read-only fields.
     ServiceChanged,
-    /// Entities are numbered since they are looked for by tags or facets, or are not any more: their
-    /// lists order equals by number.
-    NumberingChanged,
-    /// Other facets of a list.
+    /// Entities have ordinals, or no longer do, because tags or facets were added or removed. Lists
+    /// order ties by ordinal.
+    OrdinalsChanged,
+    /// A list has different facets.
     FacetsChanged(ListId),
-    /// A count is new, or says something else.
+    /// A count is new or has a different definition.
     CountBuilt(CountId),
-    /// A count is gone.
+    /// A count was removed.
     CountRemoved,
-    /// A board is new, or says something else.
+    /// A board is new or has a different definition.
     BoardBuilt(BoardId),
-    /// A board is gone.
+    /// A board was removed.
     BoardRemoved,
-    /// Other combinations of tags.
+    /// Different combinations of tags.
     CombinationsChanged,
 }
 
-/// What a change means for rows that are there.
+/// What a change means for existing rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Impact {
-    /// Nothing: only what is to come is different.
-    Nothing,
-    /// Every row of the entity's data must be written anew.
+    /// They stay as they are.
+    None,
+    /// All rows of the entity must be rewritten.
     Rows,
 }
 
@@ -86,8 +88,8 @@ impl Evolution {
         evolution
     }
 
-    /// Whether the models mean the same.
-    pub fn is_nothing(&self) -> bool {
+    /// Whether the models are equivalent.
+    pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
@@ -96,7 +98,7 @@ impl Evolution {
         &self.changes
     }
 
-    /// The entities whose rows must be written anew, and why.
+    /// The entities whose rows must be rewritten, and the changes that require it.
     pub fn rewritten(&self) -> BTreeMap<EntityId, Vec<&Change>> {
         let mut rewritten: BTreeMap<EntityId, Vec<&Change>> = BTreeMap::new();
         for change in self.changes.iter().filter(|change| change.kind.impact() == Impact::Rows) {
@@ -105,13 +107,13 @@ impl Evolution {
         rewritten
     }
 
-    /// The entities of which stored data may not be right under the new model.
+    /// The entities whose stored data may be invalid under the new model.
     pub fn tightened(&self) -> BTreeSet<EntityId> {
         let is_tightened = |change: &&Change| matches!(change.kind, ChangeKind::FieldTightened(_));
         self.changes.iter().filter(is_tightened).map(|change| change.entity).collect()
     }
 
-    /// The lists that answer only when the rows of their entity are written anew.
+    /// The lists that are available only after the rows of their entity are rewritten.
     pub fn pending_lists(&self) -> impl Iterator<Item = (EntityId, ListId)> {
         self.pending().filter_map(|(entity, pending)| match pending {
             Pending::List(list) => Some((entity, list)),
@@ -119,7 +121,8 @@ impl Evolution {
         })
     }
 
-    /// The uniques that hold, and find their entity, only when its rows are written anew.
+    /// The uniques that are enforced and can be queried only after the rows of their entity are
+    /// rewritten.
     pub fn pending_uniques(&self) -> impl Iterator<Item = (EntityId, UniqueId)> {
         self.pending().filter_map(|(entity, pending)| match pending {
             Pending::Unique(unique) => Some((entity, unique)),
@@ -127,7 +130,7 @@ impl Evolution {
         })
     }
 
-    /// The counts that answer only when the rows of their entity are written anew.
+    /// The counts that are available only after the rows of their entity are rewritten.
     pub fn pending_counts(&self) -> impl Iterator<Item = (EntityId, CountId)> {
         self.pending().filter_map(|(entity, pending)| match pending {
             Pending::Count(count) => Some((entity, count)),
@@ -135,7 +138,7 @@ impl Evolution {
         })
     }
 
-    /// The boards that answer only when the rows of their entity are written anew.
+    /// The boards that are available only after the rows of their entity are rewritten.
     pub fn pending_boards(&self) -> impl Iterator<Item = (EntityId, BoardId)> {
         self.pending().filter_map(|(entity, pending)| match pending {
             Pending::Board(board) => Some((entity, board)),
@@ -148,7 +151,7 @@ impl Evolution {
     }
 }
 
-/// What cannot be relied on before the backfill is done.
+/// What is not available before the backfill is complete.
 #[derive(Clone, Copy, Debug)]
 enum Pending {
     List(ListId),
@@ -158,7 +161,7 @@ enum Pending {
 }
 
 impl ChangeKind {
-    /// What it means for rows that are there.
+    /// What it means for existing rows.
     pub fn impact(self) -> Impact {
         match self {
             ChangeKind::FieldFilled(_)
@@ -168,7 +171,7 @@ impl ChangeKind {
             | ChangeKind::UniqueAdded(_)
             | ChangeKind::UniqueRemoved
             | ChangeKind::ExpiryChanged
-            | ChangeKind::NumberingChanged
+            | ChangeKind::OrdinalsChanged
             | ChangeKind::FacetsChanged(_)
             | ChangeKind::CountBuilt(_)
             | ChangeKind::CountRemoved
@@ -179,7 +182,7 @@ impl ChangeKind {
             | ChangeKind::FieldAdded(_)
             | ChangeKind::FieldRelaxed(_)
             | ChangeKind::FieldTightened(_)
-            | ChangeKind::ServiceChanged => Impact::Nothing,
+            | ChangeKind::ServiceChanged => Impact::None,
         }
     }
 
@@ -200,7 +203,7 @@ impl ChangeKind {
             | ChangeKind::UniqueRemoved
             | ChangeKind::ExpiryChanged
             | ChangeKind::ServiceChanged
-            | ChangeKind::NumberingChanged
+            | ChangeKind::OrdinalsChanged
             | ChangeKind::FacetsChanged(_)
             | ChangeKind::CountRemoved
             | ChangeKind::BoardRemoved
@@ -210,17 +213,17 @@ impl ChangeKind {
 }
 
 impl fmt::Display for Change {
-    /// One line, without its end.
+    /// One line, without a line break.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
 impl fmt::Display for Evolution {
-    /// A line for each change, and one for the backfills, which are one for each entity.
+    /// A line for each change, and one for the backfills, of which each entity has at most one.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.is_nothing() {
-            return f.write_str("nothing changes");
+        if self.is_empty() {
+            return f.write_str("no changes");
         }
         for change in &self.changes {
             writeln!(f, "{change}")?;
@@ -228,9 +231,7 @@ impl fmt::Display for Evolution {
         match self.backfilled.as_slice() {
             [] => f.write_str("no backfill"),
             [entity] => write!(f, "1 backfill: `{entity}`"),
-            entities => {
-                write!(f, "{} backfills: {}", entities.len(), super::side::enumerate(entities))
-            }
+            entities => write!(f, "{} backfills: {}", entities.len(), enumerate(entities)),
         }
     }
 }

@@ -1,15 +1,15 @@
-//! Entities: whether they are there, and what holds for all of their data.
+//! Entities: which were added or removed, and what applies to all of their data.
 
 use std::collections::BTreeSet;
 
 use crate::model::{Entity, FieldOrigin, IdSource, Model, Target, Tenancy, TriggeringChange};
 
-use super::Findings;
 use super::change::{Change, ChangeKind};
+use super::findings::Findings;
 use super::refusal::Refusal;
 use super::side::{Pair, Side};
 
-/// Entities that only one of the models has.
+/// Compares which entities the models have.
 pub(super) fn compare_presence(old: &Model, new: &Model, findings: &mut Findings) {
     for (id, entity) in old.entities().filter(|(_, entity)| new.find(&entity.name).is_none()) {
         if old.jobs() == Some(id) {
@@ -34,12 +34,11 @@ fn declared(entity: &Entity) -> BTreeSet<(&str, &str)> {
 
 fn removed(entity: &Entity, twin: Option<&Entity>) -> Refusal {
     let name = &entity.name;
-    let reason =
-        format!("`{name}` is no longer declared: its data would stay, and nothing would reach it");
+    let reason = format!("`{name}` is no longer declared: its data would become unreachable");
     let help = match twin {
         Some(twin) => format!(
             "renaming is not supported: `{}` has the same fields, but the data is under `{name}`; \
-             keep that name, and give it another `path` if it shall be served elsewhere",
+             keep that name, and change `path` to serve it elsewhere",
             twin.name
         ),
         None => format!("declare `{name}` again; removing an entity is not supported"),
@@ -48,12 +47,12 @@ fn removed(entity: &Entity, twin: Option<&Entity>) -> Refusal {
 }
 
 fn without_jobs(entity: &Entity) -> Refusal {
-    let reason = format!("`{}` would go with what is called after changes", entity.name);
-    let help = "declare `jobs = true`: those that are left stay, and are run".to_owned();
+    let reason = format!("removing the last handler would remove `{}`", entity.name);
+    let help = "declare `jobs = true` to keep and run the remaining jobs".to_owned();
     Refusal { entity: entity.name.clone(), reason, help }
 }
 
-/// What holds for all data of an entity, and how it is served.
+/// Compares what applies to all data of an entity, and how it is served.
 pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     let refusals = [parent(pair), tenant(pair), id_source(pair)];
     findings.refusals.extend(refusals.into_iter().flatten());
@@ -66,21 +65,21 @@ fn parent(pair: &Pair<'_>) -> Option<Refusal> {
         (old, new) if old == new => return None,
         (Some(old), new) => (
             format!("`{name}` was a child of `{old}` and {}", parent_words(new)),
-            format!("keep `parent = \"{old}\"`; a `ref` to another entity can be added beside it"),
+            format!("keep `parent = \"{old}\"`; you can add a `ref` to another entity"),
         ),
         (None, new) => (
             format!("`{name}` had no parent and {}", parent_words(new)),
-            "leave `parent` out; a `ref` that may be absent can be added instead".to_owned(),
+            "remove `parent`; you can add an optional `ref` instead".to_owned(),
         ),
     };
-    Some(pair.refusal(format!("{was}: where its data is kept depends on that"), help))
+    Some(pair.refusal(format!("{was}: the parent determines where its data is stored"), help))
 }
 
 fn parent_words(parent: Option<&str>) -> String {
-    parent.map_or("has no parent now".to_owned(), |parent| format!("is a child of `{parent}` now"))
+    parent.map_or("now has no parent".to_owned(), |parent| format!("is now a child of `{parent}`"))
 }
 
-/// A child's tenant is its first ancestor's: that is told there, or with the parent.
+/// A child has the tenant of its outermost ancestor: a change is reported there, or with the parent.
 fn tenant(pair: &Pair<'_>) -> Option<Refusal> {
     let own = |side: Side<'_>| match side.entity.tenancy {
         Tenancy::Own(field) => Some(side.name(field).to_owned()),
@@ -96,14 +95,14 @@ fn tenant(pair: &Pair<'_>) -> Option<Refusal> {
         None => "none".to_owned(),
     };
     let reason = format!(
-        "the tenant of `{}` was {} and is {} now: data is kept apart by tenant",
+        "the tenant of `{}` changed from {} to {}: data is stored by tenant",
         pair.name(),
         words(&old),
         words(&new)
     );
     let help = match old {
         Some(field) => format!("keep `tenant = \"{field}\"`"),
-        None => "leave `tenant` out; a new entity can have one".to_owned(),
+        None => "remove `tenant`; a new entity can have one".to_owned(),
     };
     Some(pair.refusal(reason, help))
 }
@@ -118,13 +117,13 @@ fn id_source(pair: &Pair<'_>) -> Option<Refusal> {
         IdSource::Given => "given",
     };
     let reason = format!(
-        "the ids of `{}` were {} and are {} now: those that are there are not of that kind",
+        "the ids of `{}` changed from `{}` to `{}`: existing ids do not match",
         pair.name(),
         word(old),
         word(new)
     );
     let help = match old {
-        IdSource::Generated => "leave `id` out; a field with a `unique` can hold names of yours",
+        IdSource::Generated => "remove `id`; a field with a `unique` can hold your own names",
         IdSource::Given => "keep `id = \"given\"`",
     };
     Some(pair.refusal(reason, help.to_owned()))
@@ -134,22 +133,22 @@ fn expiry(pair: &Pair<'_>) -> Option<Change> {
     let field = |side: Side<'_>| side.entity.expires.map(|field| side.name(field).to_owned());
     let (old, new) = (field(pair.old), field(pair.new));
     let text = match &new {
-        Some(field) => format!("`{}` expires by `{field}` now", pair.name()),
-        None => format!("`{}` does not expire any more", pair.name()),
+        Some(field) => format!("`{}` now expires by `{field}`", pair.name()),
+        None => format!("`{}` no longer expires", pair.name()),
     };
     (old != new).then(|| pair.change(ChangeKind::ExpiryChanged, text))
 }
 
 fn path(pair: &Pair<'_>) -> Option<Change> {
     let (old, new) = (&pair.old.entity.path, &pair.new.entity.path);
-    let text = || format!("`{}` is served at `{new}` now", pair.name());
+    let text = || format!("`{}` is now served at `{new}`", pair.name());
     (old != new).then(|| pair.change(ChangeKind::ServiceChanged, text()))
 }
 
 fn handlers(pair: &Pair<'_>) -> Option<Change> {
     let (old, new) = (calls(pair.old), calls(pair.new));
     let is_same = old.len() == new.len() && old.iter().all(|call| new.contains(call));
-    let text = || format!("`{}`: what is called after changes is different", pair.name());
+    let text = || format!("`{}`: the handlers changed", pair.name());
     (!is_same).then(|| pair.change(ChangeKind::ServiceChanged, text()))
 }
 

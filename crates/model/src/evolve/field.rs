@@ -1,9 +1,10 @@
-//! Fields: new ones, lost ones, and what the others take now.
+//! Fields: which were added or removed, and what the others accept.
 
 use crate::model::{DefaultValue, Field, FieldAccess, FieldId, FieldOrigin, FieldType, Presence};
 
-use super::Findings;
 use super::change::{Change, ChangeKind};
+use super::field_pair::FieldPair;
+use super::findings::Findings;
 use super::refusal::Refusal;
 use super::side::Pair;
 use super::types;
@@ -14,10 +15,10 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
         let described = pair.old.describe(&field.of);
         let twin = added.iter().position(|(_, new)| pair.new.describe(&new.of) == described);
         let twin = twin.map(|index| added.remove(index).1);
-        findings.refusals.push(lost(pair, field, twin));
+        findings.refusals.push(field_removed(pair, field, twin));
     }
     for (id, field) in added {
-        match gained(pair, id, field) {
+        match field_added(pair, id, field) {
             Ok(change) => findings.changes.push(change),
             Err(refusal) => findings.refusals.push(refusal),
         }
@@ -25,46 +26,30 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     for (id, new) in pair.new.entity.fields() {
         let old = pair.old.entity.find_field(&new.name).map(|id| pair.old.entity.field(id));
         let Some(old) = old.filter(|old| old.origin == new.origin) else { continue };
-        let kept = Kept { pair, id, old, new };
-        types::compare(&kept, findings);
-        kept.compare_presence(findings);
-        kept.compare_default(findings);
-        kept.compare_access(findings);
+        let field = FieldPair { pair, id, old, new };
+        types::compare(&field, findings);
+        field.compare_presence(findings);
+        field.compare_default(findings);
+        field.compare_access(findings);
     }
 }
 
-/// A field that both models have.
-#[derive(Debug)]
-pub(super) struct Kept<'p, 'm> {
-    pub(super) pair: &'p Pair<'m>,
-    /// In the new model.
-    pub(super) id: FieldId,
-    pub(super) old: &'m Field,
-    pub(super) new: &'m Field,
-}
-
-impl Kept<'_, '_> {
-    pub(super) fn place(&self) -> String {
-        self.pair.place(&self.new.name)
-    }
-
-    pub(super) fn relaxed(&self, text: String) -> Change {
-        self.pair.change(ChangeKind::FieldRelaxed(self.id), text)
-    }
-
+/// What changed about a field, besides its type.
+impl FieldPair<'_, '_> {
     fn compare_presence(&self, findings: &mut Findings) {
         match (self.old.presence, self.new.presence) {
             (Presence::Required, Presence::Required) | (Presence::Optional, Presence::Optional) => {
             }
             (Presence::Required, Presence::Optional) => {
-                findings.changes.push(self.relaxed(format!("{} may be absent now", self.place())));
+                let text = format!("{} is now optional", self.qualified_name());
+                findings.changes.push(self.relaxed(text));
             }
             (Presence::Optional, Presence::Required) => {
                 let reason = format!(
-                    "{} could be absent and must be there now: what is stored may lack it",
-                    self.place()
+                    "{} was optional and is now required: stored entities may lack it",
+                    self.qualified_name()
                 );
-                let help = "leave the `?` after its type".to_owned();
+                let help = "keep the `?` after its type".to_owned();
                 findings.refusals.push(self.pair.refusal(reason, help));
             }
         }
@@ -73,10 +58,10 @@ impl Kept<'_, '_> {
     fn compare_default(&self, findings: &mut Findings) {
         if self.old.default != self.new.default {
             let what = match self.new.default {
-                Some(_) => "has another default now",
-                None => "has no default any more",
+                Some(_) => "has a different default",
+                None => "no longer has a default",
             };
-            let text = format!("{} {what}; existing values stay", self.place());
+            let text = format!("{} {what}; existing values stay", self.qualified_name());
             findings.changes.push(self.relaxed(text));
         }
     }
@@ -84,17 +69,17 @@ impl Kept<'_, '_> {
     fn compare_access(&self, findings: &mut Findings) {
         if self.old.access != self.new.access {
             let what = match self.new.access {
-                FieldAccess::ReadOnly => "is read-only now",
+                FieldAccess::ReadOnly => "is now read-only",
                 FieldAccess::ReadWrite => "is no longer read-only",
             };
-            let text = format!("{} {what}", self.place());
+            let text = format!("{} {what}", self.qualified_name());
             findings.changes.push(self.pair.change(ChangeKind::ServiceChanged, text));
         }
     }
 }
 
-/// Declared fields of the old model that the new one lacks. What became the parent, or was it, is
-/// told with the parent.
+/// Declared fields of the old model that the new one lacks. A field that became or was the parent is
+/// reported with the parent.
 fn removed<'m>(pair: &Pair<'m>) -> Vec<&'m Field> {
     let declared =
         pair.old.entity.fields.iter().filter(|field| field.origin == FieldOrigin::Declared);
@@ -107,10 +92,10 @@ fn added<'m>(pair: &Pair<'m>) -> Vec<(FieldId, &'m Field)> {
     declared.filter(|(_, field)| pair.old.entity.find_field(&field.name).is_none()).collect()
 }
 
-fn lost(pair: &Pair<'_>, field: &Field, twin: Option<&Field>) -> Refusal {
+fn field_removed(pair: &Pair<'_>, field: &Field, twin: Option<&Field>) -> Refusal {
     let name = &field.name;
-    let place = pair.place(name);
-    let reason = format!("{place} is no longer declared: its values would be lost");
+    let reason =
+        format!("{} is no longer declared: its values would be lost", pair.qualified_name(name));
     let help = match twin {
         Some(twin) => format!(
             "renaming is not supported: `{}` has the same type, but the values are under `{name}`; \
@@ -122,21 +107,21 @@ fn lost(pair: &Pair<'_>, field: &Field, twin: Option<&Field>) -> Refusal {
     pair.refusal(reason, help)
 }
 
-fn gained(pair: &Pair<'_>, id: FieldId, field: &Field) -> Result<Change, Refusal> {
-    let place = pair.place(&field.name);
+fn field_added(pair: &Pair<'_>, id: FieldId, field: &Field) -> Result<Change, Refusal> {
+    let name = pair.qualified_name(&field.name);
     let filled = |with: &str| {
-        let text = format!("{place} is new; existing entities get {with}");
+        let text = format!("{name} is new; existing entities get {with}");
         Ok(pair.change(ChangeKind::FieldFilled(id), text))
     };
     match (&field.default, field.presence) {
         (Some(DefaultValue::Now), _) => filled("the time at which the model was changed"),
         (Some(DefaultValue::Literal(_)), _) => filled("its default"),
         (None, Presence::Optional) => {
-            let text = format!("{place} is new; existing entities lack it");
+            let text = format!("{name} is new; existing entities lack it");
             Ok(pair.change(ChangeKind::FieldAdded(id), text))
         }
         (None, Presence::Required) => {
-            let reason = format!("{place} is new and must be there: what is stored lacks it");
+            let reason = format!("{name} is new and required: stored entities lack it");
             let help = match field.of {
                 FieldType::Any | FieldType::Bytes(_) | FieldType::Ref(..) => {
                     "make it optional with `?`"

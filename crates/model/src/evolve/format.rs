@@ -1,12 +1,12 @@
-//! Formats: whether every text that is stored has the new one.
+//! Formats: whether every stored text has the new one.
 
 use crate::model::{FieldId, FieldType, Format, FormatChoice};
 
-use super::Findings;
 use super::change::ChangeKind;
+use super::findings::Findings;
 use super::side::{Pair, Side};
 
-/// The formats of one field, by names.
+/// The formats of one field, with names instead of ids.
 #[derive(Debug, PartialEq, Eq)]
 enum Formats<'m> {
     None,
@@ -21,14 +21,14 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
         if old == new {
             continue;
         }
-        let place = pair.place(&field.name);
-        let change = match asks_for_more(pair, &old, &new) {
+        let name = pair.qualified_name(&field.name);
+        let change = match is_stricter(pair, &old, &new) {
             true => {
-                let text = format!("the format of {place} is stricter; stored texts must have it");
+                let text = format!("the format of {name} is stricter; stored texts must match it");
                 pair.change(ChangeKind::FieldTightened(id), text)
             }
             false => {
-                let text = format!("the format of {place} is different; existing values stay");
+                let text = format!("the format of {name} is different; existing values stay");
                 pair.change(ChangeKind::FieldRelaxed(id), text)
             }
         };
@@ -49,8 +49,8 @@ fn formats(side: Side<'_>, field: FieldId) -> Formats<'_> {
     }
 }
 
-/// Whether a text that fits the old rule may not fit the new one.
-fn asks_for_more(pair: &Pair<'_>, old: &Formats<'_>, new: &Formats<'_>) -> bool {
+/// Whether a text that is valid under the old rule may be invalid under the new one.
+fn is_stricter(pair: &Pair<'_>, old: &Formats<'_>, new: &Formats<'_>) -> bool {
     match new {
         Formats::None => false,
         Formats::Always(format) => *old != Formats::Always(*format),
@@ -65,7 +65,7 @@ fn asks_for_more(pair: &Pair<'_>, old: &Formats<'_>, new: &Formats<'_>) -> bool 
     }
 }
 
-/// Whether a field can have had this member. One that was not there may have got it by default.
+/// Whether a field may have had this member. A field that is new may get it as its default.
 fn could_be(old: Side<'_>, field: &str, member: &str) -> bool {
     match old.entity.find_field(field).map(|id| &old.entity.field(id).of) {
         Some(FieldType::Enum(members)) => members.iter().any(|known| known == member),

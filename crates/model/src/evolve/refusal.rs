@@ -1,11 +1,11 @@
-//! Why data cannot be kept under a changed model.
+//! Reasons why data cannot be kept under a changed model.
 
 use crate::admit::FieldError;
 use crate::model::Entity;
 
-/// One thing that a change of the model may not do, with the reason and the way out.
+/// A change of the model that existing data does not allow, with the reason and a way out.
 ///
-/// Whoever shows it, shows all of them: the author mends the model once.
+/// Report all refusals together, so that the author fixes the model once.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}\n  = help: {help}")]
 pub struct Refusal {
@@ -23,12 +23,12 @@ impl Refusal {
         Refusal { entity: name.clone(), reason, help }
     }
 
-    /// The entity whose data is in question.
+    /// The entity whose data is affected.
     pub fn entity(&self) -> &str {
         &self.entity
     }
 
-    /// What was changed, and why that cannot be.
+    /// What was changed, and why that is refused.
     pub fn reason(&self) -> &str {
         &self.reason
     }

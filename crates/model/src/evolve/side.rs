@@ -1,4 +1,4 @@
-//! One entity in two models, and names in place of ids, which differ between models.
+//! One entity in two models, with names instead of ids, which differ between models.
 
 use crate::model::{
     Direction, Entity, EntityId, FieldId, FieldType, Literal, Model, OrderBy, Test,
@@ -19,7 +19,7 @@ pub(super) struct Side<'m> {
 pub(super) struct Pair<'m> {
     pub(super) old: Side<'m>,
     pub(super) new: Side<'m>,
-    /// In the new model.
+    /// Of the new model.
     pub(super) id: EntityId,
 }
 
@@ -37,8 +37,8 @@ impl<'m> Pair<'m> {
         &self.new.entity.name
     }
 
-    /// A field of the entity, as texts name it.
-    pub(super) fn place(&self, field: &str) -> String {
+    /// A field of the entity, as messages name it.
+    pub(super) fn qualified_name(&self, field: &str) -> String {
         format!("`{}.{field}`", self.name())
     }
 
@@ -60,7 +60,7 @@ impl<'m> Side<'m> {
         fields.iter().map(|field| self.name(*field)).collect()
     }
 
-    /// Names whose order says nothing.
+    /// Names in a canonical order, where the declared order does not matter.
     pub(super) fn name_set(&self, fields: &[FieldId]) -> Vec<&'m str> {
         let mut names = self.names(fields);
         names.sort_unstable();
@@ -71,7 +71,7 @@ impl<'m> Side<'m> {
         order.iter().map(|by| (self.name(by.field), by.direction)).collect()
     }
 
-    /// The tests of a `where`, whose order says nothing.
+    /// The tests of a `where`, in a canonical order.
     pub(super) fn filter(&self, tests: &'m [Test]) -> Vec<(&'m str, &'m Literal)> {
         let mut tests: Vec<_> =
             tests.iter().map(|test| (self.name(test.field), &test.value)).collect();
@@ -84,7 +84,7 @@ impl<'m> Side<'m> {
         self.entity.parent.map(|field| self.name(field))
     }
 
-    /// A type as the model file writes it, without its range.
+    /// A type in the syntax of the model file, without its range.
     pub(super) fn describe(&self, of: &FieldType) -> String {
         match of {
             FieldType::Enum(members) => format!("enum({})", members.join(", ")),
@@ -100,14 +100,5 @@ impl<'m> Side<'m> {
             | FieldType::Any
             | FieldType::Tags => of.name().to_owned(),
         }
-    }
-}
-
-/// `a`, `b` and `c`.
-pub(super) fn enumerate(names: &[impl AsRef<str>]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", name.as_ref())).collect();
-    match quoted.as_slice() {
-        [first @ .., last] if !first.is_empty() => format!("{} and {last}", first.join(", ")),
-        quoted => quoted.concat(),
     }
 }

@@ -1,8 +1,8 @@
-//! The pieces that the text of a field is made of.
+//! The tokens of the text of a field.
 
 use crate::source::{Span, Word};
 
-/// One piece; its place is in bytes of the field's own text.
+/// A token; its span is relative to the text of the field.
 #[derive(Clone, Debug)]
 pub(crate) struct Token {
     pub(crate) kind: TokenKind,
@@ -11,19 +11,19 @@ pub(crate) struct Token {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
-    /// Letters, digits and `_ - + : .`, which make names, numbers and times.
+    /// Letters, digits and `_ - + : .`: a name, a number or a time.
     Word,
-    /// Text in quotes, single or double; the word is what is between them.
+    /// Text in single or double quotes; the word excludes the quotes.
     Quoted,
     /// `..`
     Dots,
     /// One of `? = ( ) ,`, the pair `[]` or the pair `{}`.
     Mark,
-    /// What no field has: another character, or a quote that does not end.
-    Stray,
+    /// Anything else: another character, or an unterminated quote.
+    Invalid,
 }
 
-/// Takes a text apart. Every character but white space is in exactly one token.
+/// Splits a text into tokens. Every character except white space is in exactly one token.
 pub(crate) fn tokens(text: &str) -> Vec<Token> {
     let mut tokens = vec![];
     let mut offset = 0;
@@ -34,26 +34,26 @@ pub(crate) fn tokens(text: &str) -> Vec<Token> {
         }
         let (kind, length) = first(&text[offset..], c);
         let span = Span::new(offset, offset + length);
-        let inside = if kind == TokenKind::Quoted { 1 } else { 0 };
-        let text = text[offset + inside..offset + length - inside].to_owned();
+        let quote_len = if kind == TokenKind::Quoted { 1 } else { 0 };
+        let text = text[offset + quote_len..offset + length - quote_len].to_owned();
         tokens.push(Token { kind, word: Word { text, span } });
         offset += length;
     }
     tokens
 }
 
-/// The kind and the length of the token that the rest begins with; `c` is its first character.
+/// The kind and length of the first token of the rest; `c` is its first character.
 fn first(rest: &str, c: char) -> (TokenKind, usize) {
     match c {
         '"' | '\'' => match rest[1..].find(c) {
             Some(length) => (TokenKind::Quoted, length + 2),
-            None => (TokenKind::Stray, rest.len()),
+            None => (TokenKind::Invalid, rest.len()),
         },
         '?' | '=' | '(' | ')' | ',' => (TokenKind::Mark, 1),
         _ if rest.starts_with("[]") || rest.starts_with("{}") => (TokenKind::Mark, 2),
         _ if rest.starts_with("..") => (TokenKind::Dots, 2),
         _ => match word_length(rest) {
-            0 => (TokenKind::Stray, c.len_utf8()),
+            0 => (TokenKind::Invalid, c.len_utf8()),
             length => (TokenKind::Word, length),
         },
     }

@@ -1,12 +1,15 @@
-//! What kinds of children an entity has, and what they are called beside its fields.
+//! The kinds of children of an entity, and their names in documents that include them.
 
-use super::{Entity, EntityId, FieldType, Model};
+use super::Model;
+use super::entity::Entity;
+use super::field::FieldType;
+use super::id::EntityId;
 
 impl Model {
-    /// The kinds of children that entities of a kind have, in the order of the file, each with the
-    /// name by which it is asked for together with its parent: the last part of its path, with `_`
-    /// for `-`. If a field of the parent or another kind of child is called so, or a name cannot
-    /// have such a letter, it is the name of the entity, with `_` after it if that is a field's.
+    /// Returns the kinds of children of an entity, in the order of the file, each with its name in
+    /// a document of the parent: the last part of its path, with `_` for `-`. If the parent has a
+    /// field or another child of that name, or the path has a character that names cannot have, it
+    /// is the name of the entity instead, followed by `_` if that is taken too.
     pub fn children(&self, parent: EntityId) -> Vec<(String, EntityId)> {
         let is_child = |entity: &Entity| {
             let of = entity.parent.map(|field| &entity.field(field).of);
@@ -15,7 +18,8 @@ impl Model {
         let kinds = self.entities().filter(|(_, entity)| is_child(entity));
         let mut named: Vec<(String, EntityId)> =
             kinds.map(|(id, entity)| (last_part(entity), id)).collect();
-        // The name of an entity may be the last part of another's path: then that one gives way.
+        // The name of an entity may be the last part of another's path: then the other one is
+        // renamed in the next round.
         loop {
             let clashes = self.clashes(parent, &named);
             if clashes.is_empty() {
@@ -33,7 +37,7 @@ impl Model {
         named
     }
 
-    /// Those whose name is not theirs alone, and not the name of their entity yet.
+    /// The indexes of names that are taken or invalid, and are not the name of their entity yet.
     fn clashes(&self, parent: EntityId, named: &[(String, EntityId)]) -> Vec<usize> {
         let clashes = |index: &usize| {
             let (name, id) = &named[*index];

@@ -1,22 +1,17 @@
-//! Entities and what is unique among them.
+//! Entities and everything declared on them.
 
-use super::{
-    Board, BoardId, CaseMode, Count, CountId, Field, FieldId, FieldType, FormatRule, List, ListId,
-    TagCombination,
-};
+use keyloom_value::{Item, Value};
 
-/// An entity of one model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct EntityId(pub(crate) u16);
+use super::board::Board;
+use super::count::Count;
+use super::field::{Field, FieldOrigin, FieldType};
+use super::format::{Format, FormatChoice, FormatRule};
+use super::id::{BoardId, CountId, EntityId, FieldId, ListId, UniqueId};
+use super::list::List;
+use super::tags::TagCombination;
+use super::unique::Unique;
 
-impl EntityId {
-    /// Its place among the model's entities, from 0.
-    pub fn index(self) -> usize {
-        usize::from(self.0)
-    }
-}
-
-/// One kind of thing that is kept.
+/// A kind of entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Entity {
@@ -24,32 +19,32 @@ pub struct Entity {
     pub name: String,
     /// Where it is served.
     pub path: String,
-    /// Who makes ids.
+    /// Where its ids come from.
     pub id_source: IdSource,
-    /// The field that holds the parent's id, if it is a child. It is a reference.
+    /// The reference to the parent, if it is a child.
     pub parent: Option<FieldId>,
-    /// Whose data it is.
+    /// Which tenant it belongs to.
     pub tenancy: Tenancy,
-    /// The time at which it expires.
+    /// The field with the time at which it expires.
     pub expires: Option<FieldId>,
-    /// First `id`, then the parent if there is one, then the declared ones in their order.
+    /// First `id`, then the parent if it has one, then the declared fields in their order.
     pub fields: Vec<Field>,
-    /// What their texts look like.
+    /// The formats of text fields.
     pub formats: Vec<FormatRule>,
-    /// What no two of them have in common.
+    /// The unique constraints.
     pub uniques: Vec<Unique>,
-    /// The ordered lists they are in.
+    /// The ordered lists.
     pub lists: Vec<List>,
-    /// The counts kept of them.
+    /// The counts.
     pub counts: Vec<Count>,
-    /// The boards they are ranked on.
+    /// The leaderboards.
     pub boards: Vec<Board>,
     /// The tag keys that are looked up together.
     pub combinations: Vec<TagCombination>,
 }
 
 impl Entity {
-    /// The field with an id that this entity's model gave out for it.
+    /// The field with this id, which must come from this entity.
     pub fn field(&self, id: FieldId) -> &Field {
         &self.fields[id.index()]
     }
@@ -60,7 +55,7 @@ impl Entity {
         FieldId::from_index(index)
     }
 
-    /// Whether it belongs to tenants.
+    /// Whether it belongs to a tenant.
     pub fn has_tenant(&self) -> bool {
         match self.tenancy {
             Tenancy::Shared => false,
@@ -73,7 +68,31 @@ impl Entity {
         self.fields.iter().zip(0..).map(|(field, index)| (FieldId(index), field))
     }
 
-    /// The fields that are lists of references, and what they refer to.
+    /// The fields that a document can set: all but `id`.
+    pub(crate) fn settable_fields(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().filter(|field| match field.origin {
+            FieldOrigin::Id => false,
+            FieldOrigin::Parent | FieldOrigin::Declared => true,
+        })
+    }
+
+    /// The format rule of a field.
+    pub fn format_rule(&self, field: FieldId) -> Option<&FormatRule> {
+        self.formats.iter().find(|rule| rule.field == field)
+    }
+
+    /// The format that a rule requires of an entity with these fields, in stored form.
+    pub fn required_format(&self, rule: &FormatRule, fields: &Item) -> Option<Format> {
+        match &rule.choice {
+            FormatChoice::Always(format) => Some(*format),
+            FormatChoice::By(field, formats) => {
+                let member = fields.get(&self.field(*field).name).and_then(Value::as_s)?;
+                formats.iter().find(|(of, _)| of == member).map(|(_, format)| *format)
+            }
+        }
+    }
+
+    /// The fields that are lists of references, and the entity each refers to.
     pub fn reference_lists(&self) -> impl Iterator<Item = (FieldId, EntityId)> {
         self.fields().filter_map(|(id, field)| match &field.of {
             FieldType::List(of, _) => match **of {
@@ -89,7 +108,7 @@ impl Entity {
         self.lists.iter().zip(0..).map(|(list, index)| (ListId(index), list))
     }
 
-    /// The list with an id that this entity's model gave out for it.
+    /// The list with this id, which must come from this entity.
     pub fn list(&self, id: ListId) -> &List {
         &self.lists[id.index()]
     }
@@ -105,7 +124,7 @@ impl Entity {
         self.counts.iter().zip(0..).map(|(count, index)| (CountId(index), count))
     }
 
-    /// The count with an id that this entity's model gave out for it.
+    /// The count with this id, which must come from this entity.
     pub fn count(&self, id: CountId) -> &Count {
         &self.counts[id.index()]
     }
@@ -120,12 +139,12 @@ impl Entity {
         self.boards.iter().zip(0..).map(|(board, index)| (BoardId(index), board))
     }
 
-    /// The board with an id that this entity's model gave out for it.
+    /// The board with this id, which must come from this entity.
     pub fn board(&self, id: BoardId) -> &Board {
         &self.boards[id.index()]
     }
 
-    /// The unique with an id that this entity's model gave out for it.
+    /// The unique with this id, which must come from this entity.
     pub fn unique(&self, id: UniqueId) -> &Unique {
         &self.uniques[id.index()]
     }
@@ -136,46 +155,22 @@ impl Entity {
     }
 }
 
-/// Who makes the ids of an entity.
+/// Where the ids of an entity come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdSource {
-    /// Keyloom does; their order is the order of creation.
+    /// Keyloom generates them, in order of creation.
     Generated,
-    /// The caller does.
+    /// The caller chooses them.
     Given,
 }
 
-/// Whose data an entity is.
+/// Which tenant an entity belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tenancy {
-    /// There are no tenants.
+    /// None: all tenants share it.
     Shared,
-    /// A field of its own says so.
+    /// The tenant in this field.
     Own(FieldId),
-    /// That of its parent, or of the parent's parent: the entity that has the field.
+    /// The tenant of this ancestor, which has the field.
     Inherited(EntityId),
-}
-
-/// A unique of one entity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct UniqueId(pub(crate) u16);
-
-impl UniqueId {
-    /// Its place among the entity's uniques, from 0.
-    pub fn index(self) -> usize {
-        usize::from(self.0)
-    }
-}
-
-/// Values that no two entities of a kind (and of a tenant) have in common. An entity in which one
-/// of the fields is absent takes no part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Unique {
-    /// The fields that together are unique.
-    pub fields: Vec<FieldId>,
-    /// Unique only among those that have this in common.
-    pub within: Option<FieldId>,
-    /// Whether `A` and `a` are the same, in texts.
-    pub case: CaseMode,
 }

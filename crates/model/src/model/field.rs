@@ -2,102 +2,88 @@
 
 use keyloom_value::Number;
 
-use super::{DefaultValue, EntityId};
+use super::id::EntityId;
+use super::literal::DefaultValue;
 
-/// A field of one entity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct FieldId(pub(crate) u16);
-
-impl FieldId {
-    /// Its place among the entity's fields, from 0; `id` has 0.
-    pub fn index(self) -> usize {
-        usize::from(self.0)
-    }
-
-    pub(crate) fn from_index(index: usize) -> Option<FieldId> {
-        u16::try_from(index).ok().map(FieldId)
-    }
-}
-
-/// A value that every entity of a kind has, or may have.
+/// A field of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Field {
     /// Its name in the model.
     pub name: String,
-    /// Why it is there.
+    /// Whether it is declared or implied.
     pub origin: FieldOrigin,
-    /// What it holds.
+    /// Its type.
     pub of: FieldType,
     /// Whether it may be absent.
     pub presence: Presence,
-    /// What it holds when nothing is given.
+    /// Its value if a document omits it.
     pub default: Option<DefaultValue>,
     /// What clients of the service can do with it.
     pub access: FieldAccess,
 }
 
-/// What clients of the service can do with a field. The service itself can do everything.
+/// What clients of the service can do with a field. The service itself can always set it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldAccess {
-    /// They read and set it.
+    /// They can read and set it.
     ReadWrite,
-    /// They read it; the service alone sets it.
+    /// They can read it; only the service sets it.
     ReadOnly,
 }
 
-/// Why a field is there.
+/// Whether a field is declared or implied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FieldOrigin {
     /// Every entity has an `id`.
     Id,
-    /// A child has a field with the name of its parent, which holds the parent's id.
+    /// Every child has a field named after its parent, which holds the parent's id.
     Parent,
-    /// The author declared it.
+    /// The model file declares it.
     Declared,
 }
 
 /// Whether a value may be absent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
-    /// It is always there.
+    /// It is always present.
     Required,
     /// It may be absent.
     Optional,
 }
 
-/// What a field holds. Every place that handles types lists all of them, so that the compiler finds
-/// the places for a new one.
+/// The type of a field. Code that handles types matches all of them, so that the compiler finds
+/// what a new type needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FieldType {
-    /// Text; the limits are of its length in characters.
+    /// Text; the limits are on its length in characters.
     Text(Limits<u64>),
-    /// A whole number of 64 bits.
+    /// A 64-bit integer.
     Int(Limits<i64>),
     /// A decimal number of up to 38 digits.
     Number(Limits<Number>),
     /// True or false.
     Bool,
-    /// A moment, to the millisecond.
+    /// A time, to the millisecond.
     Time,
-    /// Bytes; the limits are of their count.
+    /// Bytes; the limits are on their number.
     Bytes(Limits<u64>),
-    /// Anything that JSON can say.
+    /// Any JSON value.
     Any,
-    /// Keys with values, each of which can be looked for.
+    /// Keys with values, each of which can be searched for.
     Tags,
     /// One of these words.
     Enum(Vec<String>),
-    /// The id of another entity, and what happens here when that one is deleted.
+    /// The id of another entity, and what happens to this one when that one is deleted.
     Ref(EntityId, OnDelete),
-    /// Several values; the limits are of their count.
+    /// Several values; the limits are on their number.
     List(Box<FieldType>, Limits<u64>),
-    /// Values by name; the limits are of their count.
+    /// Values by name; the limits are on their number.
     Map(Box<FieldType>, Limits<u64>),
 }
 
 impl FieldType {
-    /// What the model file calls it.
+    /// Its name in model files.
     pub fn name(&self) -> &'static str {
         match self {
             FieldType::Text(_) => "text",
@@ -116,21 +102,21 @@ impl FieldType {
     }
 }
 
-/// A range that may be open on either side; both bounds belong to it.
+/// An inclusive range that may be open on either side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits<T> {
-    /// The least.
+    /// The lower bound.
     pub low: Option<T>,
-    /// The greatest.
+    /// The upper bound.
     pub high: Option<T>,
 }
 
 impl<T: PartialOrd> Limits<T> {
-    /// No limits at all.
+    /// No limits.
     pub const NONE: Limits<T> = Limits { low: None, high: None };
 
-    /// Whether a value keeps the limits.
-    pub fn contain(&self, value: &T) -> bool {
+    /// Whether a value is within the limits.
+    pub fn contains(&self, value: &T) -> bool {
         self.low.as_ref().is_none_or(|low| low <= value)
             && self.high.as_ref().is_none_or(|high| value <= high)
     }
@@ -139,12 +125,12 @@ impl<T: PartialOrd> Limits<T> {
 /// What happens to an entity when one that it refers to is deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnDelete {
-    /// That one cannot be deleted.
+    /// The deletion is refused.
     Refuse,
-    /// This one is deleted too.
+    /// The entity is deleted too.
     Cascade,
-    /// The reference becomes absent.
+    /// The reference is removed.
     Clear,
-    /// The id stays, though nothing is there any more. Only references in lists are kept.
+    /// The id stays, although its target no longer exists. Only for references in lists.
     Keep,
 }

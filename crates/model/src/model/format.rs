@@ -1,19 +1,18 @@
 //! Formats of texts.
 //!
-//! A format is a pattern, so that other programs can be told exactly what is accepted. It says
-//! that a text can be an address, not that anybody is there.
+//! A format is a pattern, so that the API description can state exactly what is accepted. A text
+//! that matches may be an address; nothing checks that the address exists.
 
 use std::sync::LazyLock;
 
-use keyloom_value::{Item, Value};
 use regex_lite::Regex;
 
-use super::{Entity, FieldId};
+use super::id::FieldId;
 
-/// What a text looks like.
+/// The format of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Format {
-    /// A mail address, as `<input type=email>` of the HTML standard takes it.
+    /// An email address, as `<input type=email>` of the HTML standard accepts it.
     Email,
     /// A telephone number in E.164: `+` and 7 to 15 digits.
     Phone,
@@ -21,22 +20,22 @@ pub enum Format {
     Url,
 }
 
-/// The format that a text field must have.
+/// The required format of a text field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FormatRule {
     /// The text field.
     pub field: FieldId,
-    /// Which format it is.
+    /// The format, or what it depends on.
     pub choice: FormatChoice,
 }
 
-/// Which format a field must have.
+/// How the required format of a field is chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FormatChoice {
     /// Always the same.
     Always(Format),
-    /// The format of the member that this enum field has; none if that one has none.
+    /// By the value of this enum field; members that are not listed require no format.
     By(FieldId, Vec<(String, Format)>),
 }
 
@@ -45,10 +44,10 @@ static COMPILED: LazyLock<[Option<Regex>; Format::ALL.len()]> =
     LazyLock::new(|| Format::ALL.map(|format| Regex::new(format.pattern()).ok()));
 
 impl Format {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Format; 3] = [Format::Email, Format::Phone, Format::Url];
 
-    /// What the model file calls it.
+    /// Its name in model files.
     pub fn name(self) -> &'static str {
         match self {
             Format::Email => "email",
@@ -57,8 +56,8 @@ impl Format {
         }
     }
 
-    /// The regular expression of all texts that have it, in the syntax that JavaScript, Python and
-    /// Rust share.
+    /// The regular expression that texts must match, in the syntax that JavaScript, Python and Rust
+    /// share.
     pub fn pattern(self) -> &'static str {
         match self {
             Format::Email => {
@@ -75,7 +74,7 @@ impl Format {
         }
     }
 
-    /// As many characters as a text in it has at most.
+    /// The maximum length of a text in this format, in characters.
     pub fn length_max(self) -> u64 {
         match self {
             Format::Email => 254,
@@ -84,7 +83,7 @@ impl Format {
         }
     }
 
-    /// A text that has it.
+    /// An example text.
     pub fn example(self) -> &'static str {
         match self {
             Format::Email => "ada@example.com",
@@ -93,7 +92,7 @@ impl Format {
         }
     }
 
-    /// What it is, in words.
+    /// A description for error messages, with an example.
     pub fn in_words(self) -> &'static str {
         match self {
             Format::Email => "an email address such as `ada@example.com`",
@@ -102,7 +101,7 @@ impl Format {
         }
     }
 
-    /// Whether a text has it. O(n), and long texts are not looked at.
+    /// Whether a text has this format. O(n); texts over the maximum length are rejected unread.
     pub fn matches(self, text: &str) -> bool {
         let is_short = text.len() as u64 <= self.length_max();
         let index = Format::ALL.iter().position(|format| *format == self);
@@ -111,26 +110,8 @@ impl Format {
     }
 }
 
-impl Entity {
-    /// The rule for the format of a field.
-    pub fn format_rule(&self, field: FieldId) -> Option<&FormatRule> {
-        self.formats.iter().find(|rule| rule.field == field)
-    }
-}
-
 impl FormatRule {
-    /// The format that the field must have among these fields, in stored form.
-    pub fn format(&self, entity: &Entity, fields: &Item) -> Option<Format> {
-        match &self.choice {
-            FormatChoice::Always(format) => Some(*format),
-            FormatChoice::By(field, formats) => {
-                let member = fields.get(&entity.field(*field).name).and_then(Value::as_s)?;
-                formats.iter().find(|(of, _)| of == member).map(|(_, format)| *format)
-            }
-        }
-    }
-
-    /// Every format that it can ask for.
+    /// Every format that it can require.
     pub fn formats(&self) -> Vec<Format> {
         match &self.choice {
             FormatChoice::Always(format) => vec![*format],

@@ -1,4 +1,4 @@
-//! Values that are written in a model: defaults, and what `where` compares with.
+//! Values written in a model file: defaults, and the values of `where`.
 
 use keyloom_value::Number;
 
@@ -6,27 +6,27 @@ use keyloom_value::Number;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Literal {
-    /// Of a text, an enum or a reference.
+    /// A text, an enum member or a reference.
     Text(String),
-    /// Of an int.
+    /// An int.
     Int(i64),
-    /// Of a number.
+    /// A number.
     Number(Number),
-    /// Of a bool.
+    /// A bool.
     Bool(bool),
-    /// Of a time: milliseconds since the start of 1970 in UTC.
+    /// A time, in milliseconds since the start of 1970 in UTC.
     Time(i64),
-    /// A list with nothing in it.
+    /// An empty list.
     EmptyList,
-    /// A map, or tags, with nothing in it.
+    /// An empty map, or no tags.
     EmptyMap,
 }
 
-/// What a field holds when nothing is given.
+/// The default of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DefaultValue {
-    /// The time of the creation.
+    /// The time of creation.
     Now,
-    /// Always the same.
+    /// A fixed value.
     Literal(Literal),
 }

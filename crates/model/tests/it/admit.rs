@@ -1,5 +1,5 @@
-//! Documents, patches and stored fields: what is admitted, what it becomes, what is refused and in
-//! which words.
+//! Documents, patches and stored fields: what is admitted, its stored form, and the messages of
+//! what is refused.
 
 use keyloom_model::{Entity, FieldError, FieldErrorKind, LengthUnit, check, check_id};
 use keyloom_value::{Item, Number, Value};
@@ -52,18 +52,18 @@ fn document<const N: usize>(more: [(&str, Value); N]) -> Item {
     all.map(|(name, value)| (name.into(), value)).collect()
 }
 
-fn told(errors: &[FieldError]) -> String {
+fn messages(errors: &[FieldError]) -> String {
     errors.iter().map(|error| format!("{error}\n")).collect()
 }
 
-/// What a field of a document becomes, or what is said about it.
+/// The stored form of a field of a document, or its errors.
 fn admitted(name: &str, value: Value) -> String {
     match book().admit(&document([(name, value)]), NOW_MS) {
         Ok(fields) => {
             assert_eq!(book().check_fields(&fields), Ok(()));
             fields.get(name).map_or("absent".to_owned(), ToString::to_string)
         }
-        Err(errors) => told(&errors).trim_end().to_owned(),
+        Err(errors) => messages(&errors).trim_end().to_owned(),
     }
 }
 
@@ -104,30 +104,30 @@ fn every_type_is_stored_in_one_form() {
 }
 
 #[test]
-fn null_says_that_an_optional_field_is_absent() {
+fn null_means_that_an_optional_field_is_absent() {
     for name in ["price", "until", "body", "lines", "status"] {
         assert_eq!(admitted(name, Value::Null), "absent");
     }
 }
 
 #[test]
-fn what_is_wrong_is_told_with_what_to_do() {
+fn errors_say_what_is_wrong_and_how_to_fix_it() {
     let cases = [
         ("titel", text("x"), "`book` has no field `titel`; did you mean `title`?"),
         ("x y", text("x"), "`book` has no field `x y`; leave it out, or add it to the model"),
-        ("id", text("x"), "`id` is not set with the fields; leave it out here"),
-        ("version", text("x"), "`version` is not set with the fields; leave it out here"),
+        ("id", text("x"), "`id` is not a field; leave it out here"),
+        ("version", text("x"), "`version` is not a field; leave it out here"),
         ("title", text(""), "`title` must have 1 to 10 characters, and this has 0"),
         ("title", text("ééééééééééé"), "`title` must have 1 to 10 characters, and this has 11"),
         (
             "title",
             Value::Null,
-            "`title` must be there and cannot be null; give a text of 1 to 10 characters",
+            "`title` is required and cannot be null; give a text of 1 to 10 characters",
         ),
         (
             "created",
             Value::Null,
-            "`created` must be there and cannot be null; leave it out, or give a time such as \
+            "`created` is required and cannot be null; leave it out, or give a time such as \
              `2024-02-29T12:00:00Z`",
         ),
         ("rating", text("4"), "`rating` must be a whole number from 1 to 5, and this is a text"),
@@ -191,7 +191,7 @@ fn what_is_wrong_is_told_with_what_to_do() {
         (
             "body",
             map([("a", Value::B(vec![]))]),
-            "`body.a` must be anything that JSON can say, and this is bytes",
+            "`body.a` must be any JSON value, and this is bytes",
         ),
         (
             "body",
@@ -205,7 +205,7 @@ fn what_is_wrong_is_told_with_what_to_do() {
 }
 
 #[test]
-fn every_error_is_told_at_once_in_the_order_of_the_model() {
+fn all_errors_are_reported_at_once_in_the_order_of_the_model() {
     let wrong = Item::from([
         ("rating", number("9")),
         ("author", number("1")),
@@ -225,7 +225,7 @@ fn every_error_is_told_at_once_in_the_order_of_the_model() {
 }
 
 #[test]
-fn limits_that_are_not_in_the_model_hold_up_to_their_end() {
+fn built_in_limits_are_inclusive() {
     let key = |length: usize| map([("k".repeat(length).as_str(), text("v"))]);
     let tags =
         |count: usize| Value::M((0..count).map(|n| (format!("k{n}").into(), text("v"))).collect());
@@ -251,13 +251,13 @@ fn limits_that_are_not_in_the_model_hold_up_to_their_end() {
     for (name, right, wrong) in cases {
         assert!(book().admit(&document([(name, right.clone())]), 0).is_ok(), "{name}: {right}");
         let errors = book().admit(&document([(name, wrong.clone())]), 0).expect_err("too much");
-        assert_eq!(errors.len(), 1, "{}", told(&errors));
+        assert_eq!(errors.len(), 1, "{}", messages(&errors));
         assert!(errors[0].path().to_string().starts_with(name), "{}", errors[0]);
     }
 }
 
 #[test]
-fn hostile_documents_are_answered_soon_and_briefly() {
+fn hostile_documents_get_few_and_short_errors() {
     let names = (0..50_000).map(|n| (format!("titl{n:055}").into(), Value::Null));
     let huge = text(&"x".repeat(1_000_000));
     let cases: [Item; 4] = [
@@ -349,17 +349,17 @@ fn a_patch_changes_what_it_names_and_nothing_else() {
 }
 
 #[test]
-fn a_patch_that_makes_something_wrong_is_refused() {
+fn a_patch_with_an_invalid_result_is_refused() {
     let cases = [
         (
             "title",
             Value::Null,
-            "`title` must be there and cannot be null; give a text of 1 to 10 characters",
+            "`title` is required and cannot be null; give a text of 1 to 10 characters",
         ),
         (
             "rating",
             Value::Null,
-            "`rating` must be there and cannot be null; leave it out, or give a whole number from \
+            "`rating` is required and cannot be null; leave it out, or give a whole number from \
              1 to 5",
         ),
         ("titel", Value::Null, "`book` has no field `titel`; did you mean `title`?"),
@@ -374,7 +374,7 @@ fn a_patch_that_makes_something_wrong_is_refused() {
     ];
     for (name, change, expected) in cases {
         let errors = book().admit_patch(&stored(), &Item::from([(name, change)]));
-        assert_eq!(told(&errors.expect_err("it is wrong")).trim_end(), expected);
+        assert_eq!(messages(&errors.expect_err("it is wrong")).trim_end(), expected);
     }
 }
 
@@ -402,8 +402,8 @@ fn stored_fields_are_checked_without_conversion() {
         let mut fields = stored();
         fields.insert(name, value);
         let errors = book().check_fields(&fields).expect_err("it is wrong");
-        assert_eq!(told(&errors).trim_end(), expected);
-        // What is wrong already is not made right by a patch of something else.
+        assert_eq!(messages(&errors).trim_end(), expected);
+        // A patch of another field does not hide an error.
         let patch = Item::from([("title", text("U"))]);
         assert_eq!(book().admit_patch(&fields, &patch), Err(errors));
     }
@@ -414,11 +414,11 @@ fn stored_fields_are_checked_without_conversion() {
 }
 
 #[test]
-fn what_is_shown_can_be_read_by_people_and_given_back() {
+fn the_external_form_is_readable_and_can_be_admitted_again() {
     let mut fields = stored();
     fields.insert("cover", Value::B(vec![0xFF, 0xEF]));
     fields.remove("status");
-    let shown = book().show(&fields);
+    let shown = book().to_external(&fields);
     let expected = "{author: \"a1\", body: {x: {y: 1, z: 2}}, cover: \"/+8=\", \
                     created: \"2000-02-29T11:00:00Z\", extra: \"x\", \
                     labels: {a: \"1\", b: \"2\"}, lines: [\"a\", \"b\"], open: true, \
@@ -427,12 +427,12 @@ fn what_is_shown_can_be_read_by_people_and_given_back() {
     assert_eq!(shown.to_string(), expected);
     assert_eq!(book().admit(&shown, 0), Ok(fields));
     let with_id = Item::from([("id", text("b1")), ("version", text("7"))]);
-    let shown = book().show(&with_id);
+    let shown = book().to_external(&with_id);
     assert_eq!((shown.get("id"), shown.get("version")), (Some(&text("b1")), Some(&text("7"))));
 }
 
 #[test]
-fn a_length_tells_its_unit() {
+fn a_length_error_names_its_unit() {
     let limits = |low, high| keyloom_model::Limits { low, high };
     let model = "[entity.a]\nfields.b = \"text? 1..\"\nfields.c = \"list? 2..2\"\n";
     let model = check(model).expect("the model is right");

@@ -1,5 +1,5 @@
-//! Every code with the full text of what its error says: `tests/errors/CODE.toml` is a model and
-//! `CODE.txt` is what is said about it. `KEYLOOM_BLESS=1` writes the texts anew; read the diff.
+//! The full message of every code: `tests/errors/CODE.toml` is a model and `CODE.txt` its errors.
+//! `KEYLOOM_BLESS=1` rewrites the messages; review the diff.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use keyloom_model::{Code, ModelError, check, render};
 
-/// Files that would be too long to keep; each is made by its test in this file.
+/// Codes whose models would be too long for a file; a test here generates each.
 const GENERATED: &[Code] = &[Code::FileTooLarge, Code::TooManyErrors, Code::TooMany];
 
 fn errors(source: &str) -> Vec<ModelError> {
@@ -38,7 +38,7 @@ fn every_code_has_its_text() {
 }
 
 #[test]
-fn no_example_is_of_a_code_that_is_not() {
+fn every_example_belongs_to_a_code() {
     let known: BTreeSet<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
     assert_eq!(known.len(), Code::ALL.len());
     for entry in fs::read_dir(folder()).expect("there are examples") {
@@ -49,7 +49,7 @@ fn no_example_is_of_a_code_that_is_not() {
 }
 
 #[test]
-fn a_file_that_is_too_large_is_not_even_parsed() {
+fn a_file_that_is_too_large_is_not_parsed() {
     let errors = errors(&format!("# {}\n", "x".repeat(1024 * 1024)));
     let expected = format!(
         "error[K0102]: the file has 1048579 bytes\n --> model.toml:1:1\n  |\n1 | # {}...\n  | ^\n  \
@@ -60,31 +60,30 @@ fn a_file_that_is_too_large_is_not_even_parsed() {
 }
 
 #[test]
-fn a_thousand_errors_are_told_and_then_no_more() {
+fn at_most_a_thousand_errors_are_reported() {
     let fields: String = (0..5000).map(|n| format!("x{n} = 1\n")).collect();
     let errors = errors(&format!("[entity.a]\n{fields}"));
     assert_eq!(errors.len(), 1001);
     let last = errors.last().expect("there is one");
     let expected = "error[K0103]: there are more than 1000 errors\n    --> 1002:1\n     |\n\
-                    1002 | x1000 = 1\n     | ^^^^^\n     = help: the others are told when these \
-                    are mended";
+                    1002 | x1000 = 1\n     | ^^^^^\n     = help: fix these to see the others";
     assert_eq!(last.to_string(), expected);
 }
 
 #[test]
-fn more_entities_fields_and_members_than_may_be_are_refused() {
+fn too_many_entities_fields_and_members_are_refused() {
     let entities: String = (0..201).map(|n| format!("[entity.e{n}]\n")).collect();
     let fields: String = (0..201).map(|n| format!("fields.f{n} = \"int\"\n")).collect();
     let members: Vec<String> = (0..201).map(|n| format!("m{n}")).collect();
     let cases = [
         (
             entities,
-            "error[K0109]: there are 201 entities; at most 200 may be\n   --> 201:9\n    |\n\
+            "error[K0109]: 201 entities; the limit is 200\n   --> 201:9\n    |\n\
              201 | [entity.e200]\n    |         ^^^^",
         ),
         (
             format!("[entity.a]\n{fields}"),
-            "error[K0109]: there are 201 fields; at most 200 may be\n   --> 202:8\n    |\n\
+            "error[K0109]: 201 fields; the limit is 200\n   --> 202:8\n    |\n\
              202 | fields.f200 = \"int\"\n    |        ^^^^",
         ),
         (
@@ -102,7 +101,7 @@ fn more_entities_fields_and_members_than_may_be_are_refused() {
 }
 
 #[test]
-fn all_errors_of_a_file_are_told_at_once_in_its_order() {
+fn all_errors_are_reported_at_once_in_the_order_of_the_file() {
     let source = "\
 [entity.comment]
 colour = 1
@@ -122,13 +121,13 @@ insert = \"f\"
 }
 
 #[test]
-fn a_place_in_a_text_with_escapes_is_the_whole_text() {
+fn an_error_in_a_text_with_escapes_points_to_the_whole_text() {
     let errors = errors("[entity.a]\nfields.b = \"text = \\\"x\\\" y\"\n");
     assert_eq!((errors[0].line(), errors[0].column()), (2, 12));
 }
 
 #[test]
-fn a_name_given_twice_is_told_wherever_it_is() {
+fn a_duplicate_name_is_reported_wherever_it_is() {
     let sources = [
         "[entity.a]\n[entity.a]\n",
         "[entity.a]\nfields.x = \"int\"\nfields.x = \"text\"\n",
@@ -142,7 +141,7 @@ fn a_name_given_twice_is_told_wherever_it_is() {
 }
 
 #[test]
-fn one_mistake_is_told_once() {
+fn one_mistake_is_reported_once() {
     let sources = [
         "[entity.a]\nparent = \"b\"\nlist.l = { by = \"b\", path = \"/b/{b}/a\" }\n",
         "[entity.a]\nparent = \"a\"\nunique = [{ fields = [\"x\"], within = \"a\" }]\n\

@@ -1,7 +1,7 @@
-//! Changed models: what is said of each change, word by word, and laws over random models.
+//! Changed models: the message of each change, word by word, and laws over random models.
 //!
-//! A file of `tests/changes` is a model, `=== becomes`, the changed one, `===` and the outcome, and
-//! what is said. `KEYLOOM_BLESS=1` writes the last part anew; read the diff.
+//! A file of `tests/changes` has a model, `=== becomes`, the changed model, `===` with the outcome,
+//! and the messages. `KEYLOOM_BLESS=1` rewrites the last part; review the diff.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,12 +36,12 @@ fn outcome(old: &Model, new: &Model) -> String {
 }
 
 #[test]
-fn every_change_has_its_text() {
+fn every_change_has_its_message() {
     let bless = std::env::var_os("KEYLOOM_BLESS").is_some();
     for path in cases() {
         let case = fs::read_to_string(&path).expect("it can be read");
         let parts: Vec<&str> = case.split("=== ").collect();
-        let [old, new, expected] = parts.as_slice() else { panic!("{path:?} has not three parts") };
+        let [old, new, expected] = parts.as_slice() else { panic!("{path:?} needs three parts") };
         let new = new.strip_prefix("becomes\n").expect("it says what becomes of it");
         let found = outcome(&model(old), &model(new));
         if bless {
@@ -53,7 +53,7 @@ fn every_change_has_its_text() {
     }
 }
 
-/// Names of entities with what is told of them, so that two models can be compared.
+/// The names of the rewritten entities, which are comparable between models.
 fn rewritten(new: &Model, evolution: &Evolution) -> BTreeSet<String> {
     let entities = evolution.rewritten().into_keys();
     entities.map(|id| new.entity(id).name.clone()).collect()
@@ -80,17 +80,17 @@ proptest! {
     #[test]
     fn a_model_that_stays_the_same_changes_nothing(draft in drafts()) {
         let evolution = allowed(&draft, &draft);
-        prop_assert!(evolution.is_nothing(), "{}\n{}", evolution, draft.text());
+        prop_assert!(evolution.is_empty(), "{}\n{}", evolution, draft.text());
     }
 
     #[test]
-    fn each_edit_is_judged_as_it_must_be(draft in drafts(), seed in any::<u64>()) {
+    fn each_edit_gets_its_verdict(draft in drafts(), seed in any::<u64>()) {
         let mut random = Random::new(seed);
         for kind in EditKind::ALL {
             let Some(edit) = kind.apply(&draft, &mut random) else { continue };
             let result = evolve(&draft.model(), &edit.draft.model());
             let verdict = match &result {
-                Ok(evolution) if evolution.is_nothing() => Verdict::Same,
+                Ok(evolution) if evolution.is_empty() => Verdict::Same,
                 Ok(_) => Verdict::Allowed,
                 Err(_) => Verdict::Refused,
             };
@@ -101,9 +101,10 @@ proptest! {
         }
     }
 
-    /// Two steps cost no less than one: what the whole way writes anew, one of its halves did.
+    /// Two steps cost no less than one: whatever the combined change rewrites, one of the steps
+    /// rewrites too.
     #[test]
-    fn a_way_of_allowed_edits_is_allowed_and_no_dearer(
+    fn allowed_edits_combine_to_an_allowed_edit_that_costs_no_more(
         start in drafts(),
         seed in any::<u64>(),
     ) {
@@ -132,8 +133,8 @@ proptest! {
     }
 }
 
-/// An edit whose verdict does not depend on what data there is by then: without its default, a
-/// field that the first edit added could not have been added.
+/// An edit whose verdict does not depend on earlier edits: a field that the first edit added could
+/// not have been added without its default.
 fn allowed_edit(draft: &Draft, random: &mut Random) -> Option<Draft> {
     let fit =
         |kind: &&EditKind| kind.verdict() != Verdict::Refused && **kind != EditKind::ChangeDefault;
@@ -141,7 +142,7 @@ fn allowed_edit(draft: &Draft, random: &mut Random) -> Option<Draft> {
     random.pick(&kinds).apply(draft, random).map(|edit| edit.draft)
 }
 
-/// Compares what is said with what the drafts themselves show.
+/// Compares the reported cost with the differences of the drafts.
 fn check_cost(kind: EditKind, (old, new): (&Draft, &Draft)) {
     let evolution = allowed(old, new);
     let model = new.model();
@@ -150,7 +151,7 @@ fn check_cost(kind: EditKind, (old, new): (&Draft, &Draft)) {
     let lists = pending_lists(&model, &evolution);
     let uniques = evolution.pending_uniques().count();
     let changed = changed_lists(old, new);
-    if is_numbering_changed(&old.model(), &model) {
+    if has_ordinals_changed(&old.model(), &model) {
         assert_eq!((rewritten, uniques), (1, 0), "{}", story());
         return;
     }
@@ -190,8 +191,8 @@ fn check_cost(kind: EditKind, (old, new): (&Draft, &Draft)) {
     }
 }
 
-/// Whether a kind of entities is looked for by tags or facets only since the edit, or no more.
-fn is_numbering_changed(old: &Model, new: &Model) -> bool {
+/// Whether the edit added ordinals to an entity or removed them.
+fn has_ordinals_changed(old: &Model, new: &Model) -> bool {
     let is_other = |(_, entity): (_, &keyloom_model::Entity)| {
         let before = old.find(&entity.name).map(|id| old.entity(id));
         before.is_some_and(|before| before.has_ordinals() != entity.has_ordinals())

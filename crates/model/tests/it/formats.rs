@@ -1,4 +1,4 @@
-//! Formats: what each of them takes, and when a field must have one.
+//! Formats: what each of them accepts, and when a field must have one.
 
 use keyloom_model::{FieldErrorKind, Format, Model, check, render};
 use keyloom_testkit::Random;
@@ -135,7 +135,7 @@ fn every_example_has_its_format_and_no_other() {
     }
 }
 
-/// A pattern as the generator of texts takes it.
+/// Texts generated from the pattern of a format.
 fn texts(format: Format) -> impl Strategy<Value = String> {
     let inside = format.pattern().trim_start_matches('^').trim_end_matches('$');
     string_regex(inside).expect("it is a pattern")
@@ -152,7 +152,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn what_the_pattern_makes_is_taken(
+    fn texts_generated_from_the_pattern_match(
         email in texts(Format::Email),
         phone in texts(Format::Phone),
         url in texts(Format::Url),
@@ -213,7 +213,7 @@ proptest! {
             }
             for rule in &entity.formats {
                 let (name, mut wrong) = (&entity.field(rule.field).name, fields.clone());
-                let Some(format) = rule.format(entity, &fields).filter(|_| fields.contains(name)) else { continue };
+                let Some(format) = entity.required_format(rule, &fields).filter(|_| fields.contains(name)) else { continue };
                 wrong.insert(name.as_str(), "not in any format");
                 let errors = entity.admit(&wrong, 0).expect_err("it has no format");
                 let is_told = errors.iter().any(|error| {
@@ -227,7 +227,7 @@ proptest! {
 }
 
 #[test]
-fn a_refusal_shows_what_is_right() {
+fn an_error_shows_an_example() {
     let model = methods();
     let method = model.entity(model.find("method").expect("it is there"));
     let wrong = Item::from([("kind", "call"), ("destination", "x"), ("site", "not a url")]);

@@ -1,10 +1,10 @@
-//! What `docs/model.md` shows is true: its examples are models, its table has every code.
+//! `docs/model.md` is accurate: its examples are valid models, and its table has every code.
 
 use keyloom_model::{Code, check, render};
 
 const GUIDE: &str = include_str!("../../../../docs/model.md");
 
-/// What the examples leave out: each is checked with the lines that its section takes for granted.
+/// The start of each example, and the declarations that its section assumes.
 const CONTEXTS: &[(&str, &str)] = &[
     ("[entity.category]", ""),
     ("fields.rating ", "[entity.person]\n[entity.a]\n"),

@@ -1,4 +1,4 @@
-//! No text makes the checker panic, hang or point outside of the text.
+//! No text makes the checker panic, hang or report a position outside of the text.
 
 use keyloom_model::{Code, check, render};
 use proptest::prelude::*;
@@ -10,8 +10,8 @@ const SEEDS: &[&str] = &[
     include_str!("../../../../apps/tasks/model.toml"),
 ];
 
-/// Words that the language is made of, and some that hurt.
-const PIECES: &[&str] = &[
+/// Fragments of the language, and some that may cause trouble.
+const FRAGMENTS: &[&str] = &[
     "[entity.a]",
     "[entity.a.list.b]",
     "[entity.b]",
@@ -63,7 +63,7 @@ const PIECES: &[&str] = &[
 ];
 
 /// Checks a text twice: same answer, and every error points into the text.
-fn judge(source: &str) {
+fn check_twice(source: &str) {
     let answer = check(source);
     assert_eq!(answer, check(source));
     let Err(errors) = answer else { return };
@@ -81,27 +81,27 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn any_text_is_judged(source in "\\PC{0,200}") {
-        judge(&source);
+    fn any_text_is_checked(source in "\\PC{0,200}") {
+        check_twice(&source);
     }
 
     #[test]
-    fn any_pieces_of_the_language_are_judged(
-        pieces in prop::collection::vec(prop::sample::select(PIECES), 0..60),
+    fn any_fragments_of_the_language_are_checked(
+        pieces in prop::collection::vec(prop::sample::select(FRAGMENTS), 0..60),
     ) {
-        judge(&pieces.concat());
+        check_twice(&pieces.concat());
     }
 
     #[test]
-    fn any_field_is_judged(spec in "(text|int|ref a|list of|enum\\(|[a-z0-9.?=(),\\[\\]{}' -]|é){0,30}") {
-        judge(&format!("[entity.a]\nfields.b = \"{spec}\"\n"));
+    fn any_field_is_checked(spec in "(text|int|ref a|list of|enum\\(|[a-z0-9.?=(),\\[\\]{}' -]|é){0,30}") {
+        check_twice(&format!("[entity.a]\nfields.b = \"{spec}\"\n"));
     }
 
     #[test]
-    fn a_model_with_pieces_exchanged_is_judged(
+    fn a_model_with_fragments_replaced_is_checked(
         seed in prop::sample::select(SEEDS),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..12_usize), 1..6),
-        pieces in prop::collection::vec(prop::sample::select(PIECES), 6),
+        pieces in prop::collection::vec(prop::sample::select(FRAGMENTS), 6),
     ) {
         let mut characters: Vec<char> = seed.chars().collect();
         for ((place, length), piece) in cuts.into_iter().zip(pieces) {
@@ -109,12 +109,12 @@ proptest! {
             let end = (start + length).min(characters.len());
             characters.splice(start..end, piece.chars());
         }
-        judge(&characters.into_iter().collect::<String>());
+        check_twice(&characters.into_iter().collect::<String>());
     }
 }
 
 #[test]
-fn deep_nesting_is_an_error_and_no_crash() {
+fn deep_nesting_is_an_error_and_does_not_crash() {
     let depth = 10_000;
     let sources = [
         format!("x = {}{}", "[".repeat(depth), "]".repeat(depth)),
@@ -125,11 +125,12 @@ fn deep_nesting_is_an_error_and_no_crash() {
         format!("[entity.a]\nfields.b = \"{}text\"", "list of ".repeat(depth)),
     ];
     for source in sources {
-        judge(&source);
+        check_twice(&source);
         assert!(check(&source).is_err());
     }
-    let told = check(&format!("x = {}", "[".repeat(depth))).expect_err("too deep")[0].to_string();
-    assert!(told.starts_with("error[K0101]: this is nested too deep\n --> 1:"), "{told}");
+    let errors = check(&format!("x = {}", "[".repeat(depth))).expect_err("nested too deep");
+    let text = errors[0].to_string();
+    assert!(text.starts_with("error[K0101]: nested too deep\n --> 1:"), "{text}");
     let deep = format!("[entity.a]\nfields.b = \"{}text\"", "map of ".repeat(8));
     assert!(check(&deep).is_ok());
     let deeper = format!("[entity.a]\nfields.b = \"{}text\"", "map of ".repeat(9));
@@ -137,7 +138,7 @@ fn deep_nesting_is_an_error_and_no_crash() {
 }
 
 #[test]
-fn the_largest_files_are_judged_soon() {
+fn the_largest_files_are_checked_quickly() {
     let names: String = (0..90_000).map(|n| format!("\"x{n}\",")).collect();
     let long_line = format!("[entity.a]\nfields.y = \"int\"\nlist.b = {{ by = [{names}] }}\n");
     let lists: String =
@@ -149,6 +150,6 @@ fn the_largest_files_are_judged_soon() {
     for source in [long_line, uniques, lists, format!("[entity.a]\nfields.y = \"enum({members})\"")]
     {
         assert!(source.len() <= 1024 * 1024);
-        judge(&source);
+        check_twice(&source);
     }
 }

@@ -1,6 +1,6 @@
 //! What the models of the apps compile to: for one entity of each kind, every row that it implies,
 //! with the values that its keys are made of. `tests/layouts/APP.txt` has the text;
-//! `KEYLOOM_BLESS=1` writes it anew; read the diff.
+//! `KEYLOOM_BLESS=1` rewrites it; review the diff.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -13,7 +13,7 @@ use keyloom_model::{
 use keyloom_value::{Item, KeyBytes, Value};
 
 #[test]
-fn the_models_of_the_apps_compile_to_what_is_written_down() {
+fn the_models_of_the_apps_compile_to_the_recorded_layouts() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     for app in ["tasks", "comments", "kitchen", "oncall"] {
         let model = root.join(format!("../../apps/{app}/model.toml"));
@@ -31,7 +31,7 @@ fn describe(layout: &Layout) -> String {
     let mut text = String::new();
     for (id, entity) in layout.model().entities() {
         let rows = layout.rows(&sample(layout, id, entity)).expect("it fits");
-        let groups = layout.postings().of(&sample(layout, id, entity)).expect("it fits");
+        let postings = layout.postings().of(&sample(layout, id, entity)).expect("it fits");
         let most = layout.rows_max(id);
         writeln!(text, "{} ({} rows; at most {most} in a change)", entity.name, rows.len())
             .unwrap();
@@ -46,25 +46,27 @@ fn describe(layout: &Layout) -> String {
             if row.reason == Reason::Own {
                 for (list, declared) in entity.lists() {
                     let slot = layout.lists().slot(id, list);
-                    let place = key(&row.item, slot.partition().as_str(), slot.sort().as_str());
-                    writeln!(text, "    list {} in {}: {place}", declared.name, slot.name())
+                    let index_key = key(&row.item, slot.partition().as_str(), slot.sort().as_str());
+                    writeln!(text, "    list {} in {}: {index_key}", declared.name, slot.name())
                         .unwrap();
                     if let Some(slot) = layout.facets().slot(id, list) {
-                        let place = key(&row.item, slot.partition().as_str(), slot.sort().as_str());
+                        let index_key =
+                            key(&row.item, slot.partition().as_str(), slot.sort().as_str());
                         let name = &declared.name;
-                        writeln!(text, "    facets of {name} in {}: {place}", slot.name()).unwrap();
+                        writeln!(text, "    facets of {name} in {}: {index_key}", slot.name())
+                            .unwrap();
                     }
                 }
                 if let Some(slot) = layout.ordinals().slot(id) {
-                    let place = key(&row.item, slot.partition().as_str(), slot.sort().as_str());
-                    writeln!(text, "    numbers in {}: {place}", slot.name()).unwrap();
+                    let index_key = key(&row.item, slot.partition().as_str(), slot.sort().as_str());
+                    writeln!(text, "    ordinals in {}: {index_key}", slot.name()).unwrap();
                 }
             }
         }
-        for group in groups {
-            let parts = KeyBytes::decode(group.as_bytes()).expect("a name is made of values");
+        for posting in postings {
+            let parts = KeyBytes::decode(posting.as_bytes()).expect("a name is made of values");
             let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
-            writeln!(text, "  group {}", parts.join(", ")).unwrap();
+            writeln!(text, "  posting list {}", parts.join(", ")).unwrap();
         }
     }
     text

@@ -1,4 +1,4 @@
-//! What the model language accepts, what it refuses, and in which words.
+//! What the model language accepts, what it refuses, and with which messages.
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -51,7 +51,7 @@ pub(crate) fn entity() -> impl Strategy<Value = Entity> {
     })
 }
 
-/// Anything that JSON can say, and now and then something that it cannot.
+/// Any JSON value, and sometimes one that JSON cannot represent.
 pub(crate) fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         4 => "\\PC{0,6}".prop_map(Value::S),

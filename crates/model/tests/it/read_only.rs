@@ -1,4 +1,4 @@
-//! Read-only fields: what a client gives never becomes of them what the service did not say.
+//! Read-only fields: a client never changes their values.
 
 use keyloom_model::{Entity, Field, FieldAccess, FieldErrorKind, Model};
 use keyloom_testkit::Random;
@@ -19,7 +19,7 @@ fn open_part(entity: &Entity, document: &Item) -> Item {
     document
 }
 
-/// What the read-only fields of two entities are.
+/// The values of the read-only fields.
 fn read_only_values(entity: &Entity, fields: &Item) -> Vec<Option<Value>> {
     read_only(entity).map(|field| fields.get(&field.name).cloned()).collect()
 }
@@ -64,7 +64,7 @@ fn check_entity(model: &Model, entity: &Entity, random: &mut Random) -> Result<(
     prop_assert_eq!(open_part(entity, &replaced), open_part(entity, &created));
     let misgiven_old = misgiven(entity, &given, &stored);
     prop_assert_eq!(refused(entity.admit_client(&given, Some(&stored), NOW_MS)), misgiven_old);
-    let repeated = entity.admit_client(&entity.show(&stored), Some(&stored), NOW_MS);
+    let repeated = entity.admit_client(&entity.to_external(&stored), Some(&stored), NOW_MS);
     prop_assert_eq!(&repeated, &Ok(stored.clone()));
 
     let patch = patch((model, id), &ids, random);

@@ -1,5 +1,5 @@
-//! What is admitted is right, what is shown means the same, and patches are what RFC 7396 says:
-//! for random entities and random documents.
+//! Random entities and random documents: what is admitted is valid, the external form round-trips,
+//! and patches follow RFC 7396.
 
 use std::cell::Cell;
 
@@ -35,11 +35,11 @@ fn merge_patch(target: Option<&Value>, patch: &Value) -> Value {
     Value::M(target)
 }
 
-/// Judges one case; whether anything was admitted.
-fn judge(entity: &Entity, document: &Item, patch: &Item) -> Result<bool, TestCaseError> {
+/// Checks one case; returns whether the document was admitted.
+fn check_case(entity: &Entity, document: &Item, patch: &Item) -> Result<bool, TestCaseError> {
     let Ok(fields) = entity.admit(document, 7) else { return Ok(false) };
     prop_assert_eq!(entity.check_fields(&fields), Ok(()));
-    let shown = entity.show(&fields);
+    let shown = entity.to_external(&fields);
     prop_assert_eq!(entity.admit(&shown, 8), Ok(fields.clone()));
     prop_assert_eq!(entity.admit_patch(&fields, &Item::new()), Ok(fields.clone()));
     let Ok(patched) = entity.admit_patch(&fields, patch) else { return Ok(true) };
@@ -49,8 +49,10 @@ fn judge(entity: &Entity, document: &Item, patch: &Item) -> Result<bool, TestCas
             prop_assert_eq!(patched.get(name.as_str()), Some(value));
         }
     }
-    // Merging what is shown and admitting that is the same, but for what a default fills in again.
-    let merged = merge_patch(Some(&Value::M(entity.show(&fields))), &Value::M(patch.clone()));
+    // Merging the external form and admitting the result is the same, except that defaults are
+    // filled in again.
+    let merged =
+        merge_patch(Some(&Value::M(entity.to_external(&fields))), &Value::M(patch.clone()));
     let Value::M(mut merged) = merged else { return Err(TestCaseError::fail("no map")) };
     for field in entity.fields.iter().filter(|field| field.presence == Presence::Optional) {
         if !merged.contains(&field.name) {
@@ -66,7 +68,7 @@ fn fitting_documents_are_admitted_and_come_back() {
     let mut runner = TestRunner::new(ProptestConfig::with_cases(1000));
     let refused = Cell::new(0);
     let outcome = runner.run(&case(100), |(entity, document, patch)| {
-        if !judge(&entity, &document, &patch)? {
+        if !check_case(&entity, &document, &patch)? {
             refused.set(refused.get() + 1);
         }
         Ok(())
@@ -84,10 +86,10 @@ proptest! {
 
     #[test]
     fn documents_that_nearly_fit_are_judged((entity, document, patch) in case(70)) {
-        judge(&entity, &document, &patch)?;
-        // Also what was never admitted is judged without harm.
+        check_case(&entity, &document, &patch)?;
+        // Fields that were never admitted must not cause a panic either.
         let _ = entity.admit_patch(&document, &patch);
         let _ = entity.check_fields(&document);
-        let _ = entity.show(&document);
+        let _ = entity.to_external(&document);
     }
 }

@@ -1,5 +1,5 @@
-//! Key templates are what keys are made from: filled with the values of random entities of random
-//! models, they give the keys of their rows, byte by byte.
+//! Key templates describe keys exactly: filled with the values of random entities of random models,
+//! they give the keys of their rows, byte by byte.
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{
@@ -59,8 +59,8 @@ fn compare(layout: &Layout, image: &Image) {
         lists.chain(facets).chain(expiry.zip(layout.templates().expiry(image.key.entity)))
     {
         if own.contains(slot.partition().as_str()) {
-            let place = at(own, slot.partition().as_str(), slot.sort().as_str());
-            assert_eq!(Some(place), fill(layout, image, &template));
+            let index_key = at(own, slot.partition().as_str(), slot.sort().as_str());
+            assert_eq!(Some(index_key), fill(layout, image, &template));
         }
     }
 }

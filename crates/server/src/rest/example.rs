@@ -88,7 +88,7 @@ pub(crate) fn default_of(field: &Field) -> Option<Value> {
 
 /// A literal of the model as JSON.
 pub(crate) fn literal_of(field: &Field, literal: &Literal) -> Option<Value> {
-    match field.of.show(&DefaultValue::Literal(literal.clone()).value(0)) {
+    match field.of.to_external(&DefaultValue::Literal(literal.clone()).value(0)) {
         Stored::S(text) => Some(json!(text)),
         Stored::N(number) => exact(&number),
         Stored::Bool(truth) => Some(json!(truth)),

@@ -200,7 +200,7 @@ pub(crate) fn value(field: &Field, text: &str) -> Result<Value, Problem> {
             Err(bad_parameter(detail))
         }
         FieldType::Bool => text.parse().map(Value::Bool).map_err(|_| refuse()),
-        _ => match field.of.take(&Value::from(text)) {
+        _ => match field.of.to_stored(&Value::from(text)) {
             // What stays a text where none is kept is no value of the field.
             Value::S(_) if matches!(field.of, FieldType::Time | FieldType::Bytes(_)) => {
                 Err(refuse())

@@ -88,8 +88,9 @@ impl TokenRequest {
 impl Token {
     /// The token as JSON, without its secret.
     pub fn to_json(&self) -> Json {
-        let time =
-            |time: Time| FieldType::Time.show(&Value::from(time.0)).as_s().map(str::to_owned);
+        let time = |time: Time| {
+            FieldType::Time.to_external(&Value::from(time.0)).as_s().map(str::to_owned)
+        };
         let mut shown = json!({
             "id": self.id,
             "name": self.name,

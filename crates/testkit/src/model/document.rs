@@ -66,7 +66,7 @@ pub fn document(
     for rule in &model.entity(entity).formats {
         let name = &model.entity(entity).field(rule.field).name;
         if let Some(format) =
-            rule.format(model.entity(entity), &item).filter(|_| item.contains(name))
+            model.entity(entity).required_format(rule, &item).filter(|_| item.contains(name))
         {
             item.insert(name, in_format(format, random));
         }
@@ -147,7 +147,7 @@ fn value(
             let elements = (0..count(limits, random)).map(|_| value(of, ids, random));
             match elements.collect::<Option<Vec<Value>>>() {
                 // Without a target, the list is empty.
-                None if limits.contain(&0) => Value::L(vec![]),
+                None if limits.contains(&0) => Value::L(vec![]),
                 elements => Value::L(elements?),
             }
         }

@@ -124,7 +124,7 @@ fn number_limits(random: &mut Random) -> Limits<Number> {
 
 /// Returns a default of the type, if it can have one.
 pub(super) fn default_of(of: &DraftType, random: &mut Random) -> Option<String> {
-    let empty = |limits: &Limits<u64>, text: &str| limits.contain(&0).then(|| text.to_owned());
+    let empty = |limits: &Limits<u64>, text: &str| limits.contains(&0).then(|| text.to_owned());
     match of {
         DraftType::Text(limits) => {
             let text = text_within(limits, random);
@@ -165,7 +165,7 @@ pub(super) fn literal_of(of: &DraftType, random: &mut Random) -> Option<String> 
 
 fn text_within(limits: &Limits<u64>, random: &mut Random) -> String {
     let texts = ["", "a", "A", "ä", "a b", "#", "ab"];
-    let fits = |text: &&str| limits.contain(&(text.chars().count() as u64));
+    let fits = |text: &&str| limits.contains(&(text.chars().count() as u64));
     let fitting: Vec<&str> = texts.into_iter().filter(fits).collect();
     if fitting.is_empty() {
         let length = limits.low.and_then(|low| usize::try_from(low).ok());
@@ -175,7 +175,7 @@ fn text_within(limits: &Limits<u64>, random: &mut Random) -> String {
 }
 
 fn int_within(limits: &Limits<i64>, random: &mut Random) -> i64 {
-    let fitting: Vec<i64> = (-1..=5).filter(|value| limits.contain(value)).collect();
+    let fitting: Vec<i64> = (-1..=5).filter(|value| limits.contains(value)).collect();
     let bound = limits.low.or(limits.high);
     if fitting.is_empty() { bound.unwrap_or(0) } else { *random.pick(&fitting) }
 }
@@ -183,7 +183,7 @@ fn int_within(limits: &Limits<i64>, random: &mut Random) -> i64 {
 fn number_within(limits: &Limits<Number>, random: &mut Random) -> Number {
     let numbers = ["-1.5", "0", "0.1", "2", "2.5"];
     let numbers = numbers.map(|text| text.parse::<Number>().expect("it is a number"));
-    let fitting: Vec<Number> = numbers.into_iter().filter(|value| limits.contain(value)).collect();
+    let fitting: Vec<Number> = numbers.into_iter().filter(|value| limits.contains(value)).collect();
     let bound = limits.low.or(limits.high);
     if fitting.is_empty() { bound.unwrap_or(numbers[1]) } else { *random.pick(&fitting) }
 }

@@ -252,13 +252,13 @@ fn check_document(model: &Model, id: EntityId, item: &Item, draft: &Draft) {
 }
 
 fn fits(value: &Value, of: &FieldType) -> bool {
-    let length = |limits: &Limits<u64>, count: usize| limits.contain(&(count as u64));
+    let length = |limits: &Limits<u64>, count: usize| limits.contains(&(count as u64));
     match (of, value) {
         (FieldType::Text(limits), Value::S(text)) => length(limits, text.chars().count()),
         (FieldType::Int(limits), Value::N(number)) => {
-            number.to_i64().is_some_and(|value| limits.contain(&value))
+            number.to_i64().is_some_and(|value| limits.contains(&value))
         }
-        (FieldType::Number(limits), Value::N(number)) => limits.contain(number),
+        (FieldType::Number(limits), Value::N(number)) => limits.contains(number),
         (FieldType::Bool, Value::Bool(_)) | (FieldType::Ref(..), Value::S(_)) => true,
         (FieldType::Time, Value::N(number)) => number.to_i64().is_some(),
         (FieldType::Bytes(limits), Value::B(bytes)) => length(limits, bytes.len()),

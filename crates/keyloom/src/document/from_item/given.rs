@@ -53,8 +53,8 @@ impl<'de> Given<'de> {
     /// Its external text, if it has one: times and bytes do.
     fn shown_text(&self) -> Option<String> {
         let shown = match (self.value, self.of?) {
-            (Value::N(_), of @ FieldType::Time) => of.show(self.value),
-            (Value::B(_), of @ FieldType::Bytes(_)) => of.show(self.value),
+            (Value::N(_), of @ FieldType::Time) => of.to_external(self.value),
+            (Value::B(_), of @ FieldType::Bytes(_)) => of.to_external(self.value),
             _ => return None,
         };
         if let Value::S(text) = shown { Some(text) } else { None }

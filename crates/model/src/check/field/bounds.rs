@@ -1,4 +1,4 @@
-//! Ranges: `1..5` is about the value of a number, and about the length of what has one.
+//! Ranges: `1..5` limits the value of a number, or the length of a text, bytes, list or map.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use crate::error::{Code, Reporter};
 use crate::model::{FieldType, Limits};
 use crate::source::Word;
 
-/// The type with its range, if it takes one.
+/// Returns the type with its range, if the type takes one.
 pub(crate) fn bounded(
     of: FieldType,
     range: Option<&DeclaredRange>,
@@ -34,14 +34,14 @@ pub(crate) fn bounded(
         | FieldType::Ref(..) => {
             let reason = format!("a field of type `{}` cannot have a range", of.name());
             let help =
-                "int and number take a range of values; text, bytes, list and map of lengths";
+                "int and number take a range of values; text, bytes, list and map one of lengths";
             reporter.report_with_help(Code::NoRange, range.span, (reason, help));
             return None;
         }
     })
 }
 
-/// Both bounds, which must be values of `what` and in order.
+/// Parses both bounds, which must be `what` and in order.
 fn limits<T: FromStr + PartialOrd>(
     range: &DeclaredRange,
     what: &str,
@@ -65,7 +65,7 @@ fn limits<T: FromStr + PartialOrd>(
         (Some(low), Some(high)) if low > high => "no value is in this range",
         _ => return Some(limits),
     };
-    let help = "write the least and the greatest, as in `1..5`, `1..` or `..5`";
+    let help = "write the lower and the upper bound, as in `1..5`, `1..` or `..5`";
     reporter.report_with_help(Code::BadRange, range.span, (reason, help));
     None
 }

@@ -227,7 +227,7 @@ impl Stream {
 
 /// Formats an event. The JSON has no line breaks, so it is three lines.
 fn frame(event: &Event) -> String {
-    let change = event.change.word();
+    let change = event.change.as_str();
     format!(
         "id: {}\nevent: {}.{change}\ndata: {}\n\n",
         event.position,

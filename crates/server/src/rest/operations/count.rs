@@ -135,7 +135,10 @@ async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem>
         check_path(call, model, (entity, in_path)).await?;
     }
     let items = counts.items.into_iter().map(|(values, count)| {
-        Item::from([("values", Value::M(entity.show(&values))), ("count", Value::from(count))])
+        Item::from([
+            ("values", Value::M(entity.to_external(&values))),
+            ("count", Value::from(count)),
+        ])
     });
     Ok(page(items, counts.next))
 }

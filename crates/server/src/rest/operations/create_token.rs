@@ -85,7 +85,7 @@ fn request(mut document: Item) -> Result<TokenRequest, Problem> {
 }
 
 fn time(text: &str) -> Result<Time, Problem> {
-    let ms = FieldType::Time.take(&Value::from(text));
+    let ms = FieldType::Time.to_stored(&Value::from(text));
     // A time before 1970 counts as 1970: both have passed.
     let ms = ms.as_n().and_then(|ms| ms.to_i64()).map(|ms| u64::try_from(ms).unwrap_or_default());
     let detail = "`expires` must be a time such as `2030-01-01T00:00:00Z`.";

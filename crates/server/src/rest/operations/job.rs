@@ -106,7 +106,7 @@ async fn run(call: &Call, step: JobStep) -> Result<Reply, Problem> {
 fn due(call: &Call) -> Result<i64, Problem> {
     let document = call.document()?;
     let due = document.get("due").filter(|due| due.as_s().is_some() && document.len() == 1);
-    let due = due.map(|due| FieldType::Time.take(due));
+    let due = due.map(|due| FieldType::Time.to_stored(due));
     due.as_ref().and_then(Value::as_n).and_then(|due| due.to_i64()).ok_or_else(|| {
         let detail =
             "The body must be `{\"due\": TIME}`, such as `{\"due\": \"2030-01-01T00:00:00Z\"}`.";

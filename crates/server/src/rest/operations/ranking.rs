@@ -51,8 +51,8 @@ pub(super) fn ranked_value(
 /// An entry of a leaderboard in a response.
 pub(super) fn shown((entity, board): (&Entity, &Board), one: Ranked) -> Item {
     let (of, score) = match board.ranking {
-        Ranking::Count(field) => (entity.field(field).of.show(&one.of), Value::N(one.score)),
-        Ranking::Field(field) => (one.of, entity.field(field).of.show(&Value::N(one.score))),
+        Ranking::Count(field) => (entity.field(field).of.to_external(&one.of), Value::N(one.score)),
+        Ranking::Field(field) => (one.of, entity.field(field).of.to_external(&Value::N(one.score))),
     };
     Item::from([("rank", Value::from(one.rank)), ("of", of), ("score", score)])
 }

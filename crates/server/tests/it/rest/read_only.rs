@@ -112,7 +112,7 @@ impl Subject<'_> {
             (Way::Create, None) => Json::Null,
             (Way::Create, Some(default)) => {
                 let now_ms = i64::try_from(self.stage.served.rig.clock.now().0).unwrap();
-                json_of(&field.of.show(&default.value(now_ms)))
+                json_of(&field.of.to_external(&default.value(now_ms)))
             }
             (Way::Replace | Way::Change, _) => {
                 self.thing.document.get(&field.name).cloned().unwrap_or_default()

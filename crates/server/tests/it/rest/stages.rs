@@ -289,7 +289,7 @@ fn fill(model: &Model, db: &Db, whose: &Whose<'_>, random: &mut Random) -> Vec<T
             let mut draw = || {
                 let mut item = document((model, id), &ids, random)?;
                 prepare(entity, &mut item, (mark, number));
-                let change = Change::create_item(&entity.name, entity.show(&item));
+                let change = Change::create_item(&entity.name, entity.to_external(&item));
                 match block_on(db.transact(vec![change])) {
                     Ok(mut made) => made.pop().flatten(),
                     // Values can collide, or be null: draw others.

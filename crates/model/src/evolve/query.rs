@@ -1,12 +1,13 @@
-//! Lists, facets, combinations of tags, counts and boards.
+//! Declared queries: lists, facets, combinations of tags, counts and boards.
 
 use std::collections::BTreeSet;
 
 use crate::model::{Board, Count, List, Literal, PathPart, Ranking};
 
-use super::Findings;
 use super::change::ChangeKind;
-use super::side::{Pair, Side, enumerate};
+use super::enumerate::enumerate;
+use super::findings::Findings;
+use super::side::{Pair, Side};
 use super::types;
 
 pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
@@ -21,54 +22,54 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     }
     for list in &pair.old.entity.lists {
         if pair.new.entity.find_list(&list.name).is_none() {
-            let text = format!("`{}`: the list `{}` is gone", pair.name(), list.name);
+            let text = format!("`{}`: the list `{}` is removed", pair.name(), list.name);
             findings.changes.push(pair.change(ChangeKind::ListRemoved, text));
         }
     }
-    compare_numbering(pair, findings);
+    compare_ordinals(pair, findings);
     compare_counts(pair, findings);
     compare_boards(pair, findings);
     compare_combinations(pair, findings);
 }
 
-/// Numbers are part of every place in a list.
-fn compare_numbering(pair: &Pair<'_>, findings: &mut Findings) {
+/// Ordinals are part of the index keys of lists.
+fn compare_ordinals(pair: &Pair<'_>, findings: &mut Findings) {
     if pair.old.entity.has_ordinals() == pair.new.entity.has_ordinals() {
         return;
     }
     let text = match pair.new.entity.has_ordinals() {
-        true => format!("`{}` is looked for by tags or facets now", pair.name()),
-        false => format!("`{}` is not looked for by tags or facets any more", pair.name()),
+        true => format!("`{}` is now searched by tags or facets", pair.name()),
+        false => format!("`{}` is no longer searched by tags or facets", pair.name()),
     };
-    findings.changes.push(pair.change(ChangeKind::NumberingChanged, text));
+    findings.changes.push(pair.change(ChangeKind::OrdinalsChanged, text));
 }
 
 fn compare_list(pair: &Pair<'_>, (old, new): (&List, &List), findings: &mut Findings) {
     let Some(id) = pair.new.entity.find_list(&new.name) else { return };
-    let place = format!("`{}`: the list `{}`", pair.name(), new.name);
-    let differing = differing_keys(pair, (old, new));
-    if !differing.is_empty() {
-        let text = format!("{place} is made anew: {} changed", enumerate(&differing));
+    let list = format!("`{}`: the list `{}`", pair.name(), new.name);
+    let changed = changed_keys(pair, (old, new));
+    if !changed.is_empty() {
+        let text = format!("{list} is rebuilt: {} changed", enumerate(&changed));
         findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
-    } else if let Some(field) = moved_field(pair, new) {
-        let text = format!("{place} is made anew: members of `{field}` have moved");
+    } else if let Some(field) = reordered_enum(pair, new) {
+        let text = format!("{list} is rebuilt: the order of the members of `{field}` changed");
         findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
     } else if pair.old.entity.has_ordinals() != pair.new.entity.has_ordinals() {
-        let text = format!("{place} is made anew: equals are in another order");
+        let text = format!("{list} is rebuilt: the order of ties changed");
         findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
     }
     if pair.old.name_set(&old.facets) != pair.new.name_set(&new.facets) {
-        let text = format!("{place} has other facets");
+        let text = format!("{list} has different facets");
         findings.changes.push(pair.change(ChangeKind::FacetsChanged(id), text));
     }
     if path(pair.old, &old.path) != path(pair.new, &new.path) {
-        let text = format!("{place} is served elsewhere");
+        let text = format!("{list} has a different path");
         findings.changes.push(pair.change(ChangeKind::ServiceChanged, text));
     }
 }
 
-/// The keys of the list that say something else now.
-fn differing_keys(pair: &Pair<'_>, (old, new): (&List, &List)) -> Vec<&'static str> {
+/// The keys of the list that changed.
+fn changed_keys(pair: &Pair<'_>, (old, new): (&List, &List)) -> Vec<&'static str> {
     let keys = [
         ("by", pair.old.names(&old.by) == pair.new.names(&new.by)),
         ("order", pair.old.order(&old.order) == pair.new.order(&new.order)),
@@ -77,13 +78,13 @@ fn differing_keys(pair: &Pair<'_>, (old, new): (&List, &List)) -> Vec<&'static s
     keys.into_iter().filter(|(_, is_same)| !is_same).map(|(key, _)| key).collect()
 }
 
-/// A field that orders the list, of an enum whose members have moved: enums sort in the order in
-/// which their members are declared.
-fn moved_field<'m>(pair: &Pair<'m>, list: &List) -> Option<&'m str> {
+/// An enum field that orders the list and whose members have moved: enums sort in the order in which
+/// their members are declared.
+fn reordered_enum<'m>(pair: &Pair<'m>, list: &List) -> Option<&'m str> {
     let fields = list.order.iter().map(|by| pair.new.entity.field(by.field));
     let mut moved = fields.filter(|new| {
         let old = pair.old.entity.find_field(&new.name).map(|id| pair.old.entity.field(id));
-        old.is_some_and(|old| types::has_moved(&old.of, &new.of))
+        old.is_some_and(|old| types::is_reordered(&old.of, &new.of))
     });
     moved.next().map(|field| field.name.as_str())
 }
@@ -96,19 +97,19 @@ fn path(side: Side<'_>, path: &Option<Vec<PathPart>>) -> Option<String> {
     path.as_ref().map(|parts| parts.iter().map(part).collect())
 }
 
-/// What a count or a board says.
+/// The definition of a count or a board, with names instead of ids.
 #[derive(Debug, PartialEq, Eq)]
-struct Meaning<'m> {
+struct Definition<'m> {
     by: Vec<&'m str>,
-    /// Keys and the fields that they name.
-    about: Vec<(&'static str, &'m str)>,
+    /// The keys `split`, `of` and `rank`, with the fields that they name.
+    fields: Vec<(&'static str, &'m str)>,
     filter: Vec<(&'m str, &'m Literal)>,
     shards: u32,
 }
 
 fn compare_counts(pair: &Pair<'_>, findings: &mut Findings) {
-    for (name, fate) in fates(&counts(pair.old), &counts(pair.new)) {
-        let text = format!("`{}`: the count `{name}` {}", pair.name(), fate.words());
+    for (name, difference) in differences(&counts(pair.old), &counts(pair.new)) {
+        let text = format!("`{}`: the count `{name}` {}", pair.name(), difference.in_words());
         let kind = match pair.new.entity.find_count(name) {
             Some(id) => ChangeKind::CountBuilt(id),
             None => ChangeKind::CountRemoved,
@@ -119,25 +120,26 @@ fn compare_counts(pair: &Pair<'_>, findings: &mut Findings) {
         let old = pair.old.entity.find_count(&count.name).map(|id| pair.old.entity.count(id));
         let is_moved = |old: &Count| path(pair.old, &old.path) != path(pair.new, &count.path);
         if old.is_some_and(is_moved) {
-            let text = format!("`{}`: the count `{}` is served elsewhere", pair.name(), count.name);
+            let text =
+                format!("`{}`: the count `{}` has a different path", pair.name(), count.name);
             findings.changes.push(pair.change(ChangeKind::ServiceChanged, text));
         }
     }
 }
 
-fn counts<'m>(side: Side<'m>) -> Vec<(&'m str, Meaning<'m>)> {
-    let meaning = |count: &'m Count| Meaning {
+fn counts<'m>(side: Side<'m>) -> Vec<(&'m str, Definition<'m>)> {
+    let definition = |count: &'m Count| Definition {
         by: side.names(&count.by),
-        about: side.name_set(&count.split).into_iter().map(|field| ("split", field)).collect(),
+        fields: side.name_set(&count.split).into_iter().map(|field| ("split", field)).collect(),
         filter: side.filter(&count.filter),
         shards: count.shards,
     };
-    side.entity.counts.iter().map(|count| (count.name.as_str(), meaning(count))).collect()
+    side.entity.counts.iter().map(|count| (count.name.as_str(), definition(count))).collect()
 }
 
 fn compare_boards(pair: &Pair<'_>, findings: &mut Findings) {
-    for (name, fate) in fates(&boards(pair.old), &boards(pair.new)) {
-        let text = format!("`{}`: the board `{name}` {}", pair.name(), fate.words());
+    for (name, difference) in differences(&boards(pair.old), &boards(pair.new)) {
+        let text = format!("`{}`: the board `{name}` {}", pair.name(), difference.in_words());
         let kind = match pair.new.entity.boards().find(|(_, board)| board.name == name) {
             Some((id, _)) => ChangeKind::BoardBuilt(id),
             None => ChangeKind::BoardRemoved,
@@ -146,52 +148,54 @@ fn compare_boards(pair: &Pair<'_>, findings: &mut Findings) {
     }
 }
 
-fn boards<'m>(side: Side<'m>) -> Vec<(&'m str, Meaning<'m>)> {
-    let meaning = |board: &'m Board| Meaning {
+fn boards<'m>(side: Side<'m>) -> Vec<(&'m str, Definition<'m>)> {
+    let definition = |board: &'m Board| Definition {
         by: side.names(&board.by),
-        about: vec![match board.ranking {
+        fields: vec![match board.ranking {
             Ranking::Count(field) => ("of", side.name(field)),
             Ranking::Field(field) => ("rank", side.name(field)),
         }],
         filter: side.filter(&board.filter),
         shards: 1,
     };
-    side.entity.boards.iter().map(|board| (board.name.as_str(), meaning(board))).collect()
+    side.entity.boards.iter().map(|board| (board.name.as_str(), definition(board))).collect()
 }
 
-/// What became of a name.
+/// How a count or a board differs between the models.
 #[derive(Clone, Copy, Debug)]
-enum Fate {
-    New,
+enum Difference {
+    Added,
     Changed,
-    Gone,
+    Removed,
 }
 
-impl Fate {
-    fn words(self) -> &'static str {
+impl Difference {
+    fn in_words(self) -> &'static str {
         match self {
-            Fate::New => "is new",
-            Fate::Changed => "is made anew: it says something else",
-            Fate::Gone => "is gone",
+            Difference::Added => "is new",
+            Difference::Changed => "is rebuilt: its definition changed",
+            Difference::Removed => "is removed",
         }
     }
 }
 
-fn fates<'m>(
-    old: &[(&'m str, Meaning<'m>)],
-    new: &[(&'m str, Meaning<'m>)],
-) -> Vec<(&'m str, Fate)> {
-    let mut fates = vec![];
-    for (name, meaning) in new {
+fn differences<'m>(
+    old: &[(&'m str, Definition<'m>)],
+    new: &[(&'m str, Definition<'m>)],
+) -> Vec<(&'m str, Difference)> {
+    let mut differences = vec![];
+    for (name, definition) in new {
         match old.iter().find(|(other, _)| other == name) {
-            None => fates.push((*name, Fate::New)),
-            Some((_, before)) if before != meaning => fates.push((*name, Fate::Changed)),
+            None => differences.push((*name, Difference::Added)),
+            Some((_, before)) if before != definition => {
+                differences.push((*name, Difference::Changed));
+            }
             Some(_) => {}
         }
     }
-    let gone = old.iter().filter(|(name, _)| !new.iter().any(|(other, _)| other == name));
-    fates.extend(gone.map(|(name, _)| (*name, Fate::Gone)));
-    fates
+    let removed = old.iter().filter(|(name, _)| !new.iter().any(|(other, _)| other == name));
+    differences.extend(removed.map(|(name, _)| (*name, Difference::Removed)));
+    differences
 }
 
 fn compare_combinations(pair: &Pair<'_>, findings: &mut Findings) {
