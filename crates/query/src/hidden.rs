@@ -27,6 +27,12 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
+    /// Ordinals that count in no posting list.
+    #[cfg(test)]
+    pub(crate) fn in_all(all: Members) -> Hidden {
+        Hidden { all, by_field: vec![] }
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         self.all.is_empty() && self.by_field.is_empty()
     }

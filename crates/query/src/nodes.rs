@@ -9,7 +9,10 @@ mod node;
 mod outline;
 mod posting_rows;
 mod posting_set;
+mod postings;
 mod search;
+#[cfg(test)]
+mod tests;
 mod union;
 
 pub(crate) use difference::Difference;
