@@ -2,6 +2,7 @@
 
 use keyloom_model::{Entity, FieldId};
 use keyloom_query as query;
+use keyloom_query::Filters;
 use keyloom_value::Value;
 
 use crate::db::unknown;
@@ -81,30 +82,38 @@ impl Filter {
         }
     }
 
-    /// The same in the terms of an entity.
-    pub(crate) fn resolved(&self, entity: &Entity) -> Result<query::Filter, Error> {
-        let all = |filters: &[Filter]| {
-            filters.iter().map(|filter| filter.resolved(entity)).collect::<Result<Vec<_>, Error>>()
+    fn resolve(&self, filters: Filters<'_>) -> Result<query::Filter, Error> {
+        let all = |parts: &[Filter]| {
+            parts.iter().map(|part| part.resolve(filters)).collect::<Result<Vec<_>, Error>>()
         };
-        Ok(match &self.0 {
+        let entity = filters.entity;
+        let resolved = match &self.0 {
             Kind::Tag { field, key, value } => {
-                let (field, key) = (tag_field(entity, field.as_deref())?, key.clone());
-                match value.clone() {
-                    Some(value) => query::Filter::Tag { field, key, value },
-                    None => query::Filter::TagKey { field, key },
+                let field = tag_field(entity, field.as_deref())?;
+                match value {
+                    Some(value) => filters.tag(field, key, value),
+                    None => filters.tag_key(field, key),
                 }
             }
-            Kind::Facet { field, value } => {
-                let Some(field) = entity.find_field(field) else {
-                    return Err(no_field(entity, field));
-                };
-                query::Filter::Facet { field, value: entity.field(field).of.take(value) }
+            Kind::Facet { field: name, value } => {
+                let field = entity.find_field(name).ok_or_else(|| no_field(entity, name))?;
+                filters.facet(field, entity.field(field).of.take(value))
             }
-            Kind::All(filters) => query::Filter::All(all(filters)?),
-            Kind::Any(filters) => query::Filter::Any(all(filters)?),
-            Kind::Not(filter) => query::Filter::Not(Box::new(filter.resolved(entity)?)),
-        })
+            Kind::All(parts) => Ok(filters.all(all(parts)?)),
+            Kind::Any(parts) => Ok(filters.any(all(parts)?)),
+            Kind::Not(part) => Ok(part.resolve(filters)?.not()),
+        };
+        Ok(resolved.map_err(query::Error::from)?)
     }
+}
+
+/// Resolves filters that must all hold against the model. None if everything passes them.
+pub(crate) fn resolve_all(
+    all: &[Filter],
+    filters: Filters<'_>,
+) -> Result<Option<query::Filter>, Error> {
+    let parts = all.iter().map(|filter| filter.resolve(filters));
+    Ok(filters.all(parts.collect::<Result<_, Error>>()?).if_selective())
 }
 
 /// The field that tags are looked for in.

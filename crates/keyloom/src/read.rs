@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyloom_model::{Entity, FieldId, ListId, OwnRow, UniqueId};
 use keyloom_query::{
-    Budget, Children, End, FamilyRequest, ListRequest, Range, ReadCost, Strategy, Total,
+    Budget, Children, End, FamilyRequest, Filters, ListRequest, Range, ReadCost, Strategy, Total,
 };
 use keyloom_store::{Direction, yield_point};
 use keyloom_value::Value;
@@ -15,7 +15,7 @@ use crate::Record;
 use crate::answer::Answer;
 use crate::db::{Db, find_entity, unknown};
 use crate::error::Error;
-use crate::filter::Filter;
+use crate::filter::{Filter, resolve_all};
 use crate::schema::Schema;
 
 /// A page of entities.
@@ -379,8 +379,6 @@ impl ListQuery {
     pub(crate) fn request(&self, schema: &Schema) -> Result<ListRequest, Error> {
         let (entity, declared) = find_entity(schema, &self.entity)?;
         let list = self.find_list(declared)?;
-        let filters = self.filters.iter().map(|filter| filter.resolved(declared));
-        let filters = filters.collect::<Result<Vec<_>, Error>>()?;
         let given = Given { what: "list", name: &self.list, values: &self.by };
         Ok(ListRequest {
             tenant: self.db.tenant_of(schema, entity)?,
@@ -389,7 +387,7 @@ impl ListQuery {
             direction: self.direction,
             limit: self.limit,
             budget: self.budget,
-            filter: (!filters.is_empty()).then_some(keyloom_query::Filter::All(filters)),
+            filter: resolve_all(&self.filters, Filters { entity: declared, list })?,
             strategy: self.strategy,
             ..ListRequest::new(entity, list)
         })

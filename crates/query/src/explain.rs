@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use keyloom_model::{Entity, Group};
+use keyloom_model::{Entity, Group, Layout};
 use keyloom_store::Members;
 use keyloom_value::{KeyBytes, Value};
 
@@ -121,7 +121,6 @@ impl Reader<'_> {
     ///
     /// As [`Reader::list`].
     pub async fn explain(&self, request: &ListRequest, ran: &Ran) -> Result<Explanation, Error> {
-        let request = &self.simplified(request);
         let (mut cost, hidden) = (ReadCost::default(), &Hidden::default());
         let (direction, budget) = (request.direction, request.budget);
         let mut search = Search { reader: self, direction, budget, hidden, cost: &mut cost };
@@ -134,20 +133,23 @@ impl Reader<'_> {
         first.iter().for_each(|node| node.posting_lists(&mut planned));
         search.learn(&planned, &mut known).await?;
         let one_by_one = search.one_by_one(request, &planned, &mut known).await?;
-        let drawing =
-            Drawing { entity: self.layout.model().entity(request.entity), request, known: &known };
+        let drawing = Drawing { layout: self.layout, request, known: &known };
         Ok(Explanation { plan: drawing.draw(ran.strategies()), bound: budget, one_by_one })
     }
 }
 
 /// What a record is drawn with.
 struct Drawing<'d> {
-    entity: &'d Entity,
+    layout: &'d Layout,
     request: &'d ListRequest,
     known: &'d Known,
 }
 
-impl Drawing<'_> {
+impl<'d> Drawing<'d> {
+    fn entity(&self) -> &'d Entity {
+        self.layout.model().entity(self.request.entity)
+    }
+
     /// What ran first, and within it what took over.
     fn draw(&self, ran: &[Chosen]) -> Plan {
         let Some((first, then)) = ran.split_first() else { return self.strategy(&Chosen::Nothing) };
@@ -160,8 +162,8 @@ impl Drawing<'_> {
     }
 
     fn strategy(&self, chosen: &Chosen) -> Plan {
-        let name = &self.entity.list(self.request.list).name;
-        let list = format!("the list `{name}` of `{}`", self.entity.name);
+        let name = &self.entity().list(self.request.list).name;
+        let list = format!("the list `{name}` of `{}`", self.entity().name);
         let limit = self.request.limit;
         let step = match chosen {
             Chosen::Nothing => "nothing matches: one of the lists is empty".to_owned(),
@@ -197,12 +199,15 @@ impl Drawing<'_> {
     /// Some combinations of facets in words.
     fn combinations(&self, prefixes: &[Prefix]) -> Vec<Plan> {
         let leaf = |step: String| Plan { step, members: None, parts: vec![] };
-        let facets = &self.entity.list(self.request.list).facets;
+        let facets = &self.entity().list(self.request.list).facets;
         let words = |prefix: &Prefix| {
             let values = KeyBytes::decode(prefix).unwrap_or_default();
-            let pairs = facets.iter().zip(&values).map(|(field, value)| match value {
-                Value::B(_) => format!("no `{}`", self.entity.field(*field).name),
-                value => format!("`{}` is `{}`", self.entity.field(*field).name, text_of(value)),
+            let pairs = facets.iter().zip(&values).map(|(field, part)| {
+                let name = &self.entity().field(*field).name;
+                match self.layout.from_key(self.request.entity, *field, part) {
+                    Value::B(_) => format!("no `{name}`"),
+                    value => format!("`{name}` is `{}`", text_of(&value)),
+                }
             });
             leaf(pairs.collect::<Vec<_>>().join(", "))
         };
@@ -216,7 +221,7 @@ impl Drawing<'_> {
 
     fn tree(&self, outline: &Outline) -> Plan {
         let (step, members) = match &outline.step {
-            Step::Read { list, .. } => (list.describe(self.entity), Some(self.known.size(list))),
+            Step::Read { list, .. } => (list.describe(self.entity()), Some(self.known.size(list))),
             Step::Combine(words) => ((*words).to_owned(), None),
         };
         let parts = outline.parts.iter().map(|part| self.tree(part)).collect();

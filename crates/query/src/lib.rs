@@ -121,7 +121,7 @@ pub use error::Error;
 pub use expired::ExpiredPage;
 pub use explain::{Explanation, ListReads, OneByOne, Plan};
 pub use family::{Children, ChildrenPage, Family, FamilyRequest};
-pub use filter::Filter;
+pub use filter::{Filter, Filters};
 pub use links::{LinkRow, LinksPage};
 pub use list::{Budget, End, ListPage, ListRequest, ReadCost};
 pub use metered::{Metered, StoreRead};

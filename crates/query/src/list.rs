@@ -9,7 +9,6 @@ use keyloom_store::{Direction, TableName};
 use keyloom_value::{KeyBytes, Value};
 
 use crate::bound::{PageBound, Toward};
-use crate::filter::EVERYTHING;
 use crate::fingerprint::Fingerprint;
 use crate::list_scan::{ListPart, ListScan};
 use crate::request_error::{check_limit, check_tenant, check_values};
@@ -35,7 +34,7 @@ pub struct ListRequest {
     pub limit: u32,
     /// How much may be read for them.
     pub budget: Budget,
-    /// Only entities that pass this.
+    /// Only entities that pass this, a filter of the same list.
     pub filter: Option<Filter>,
     /// How those are found.
     pub strategy: Strategy,
@@ -139,7 +138,6 @@ impl Reader<'_> {
         cursor: Option<&str>,
     ) -> Result<(ListPage, Ran), Error> {
         let partition = self.list_partition(request)?;
-        let request = &self.simplified(request);
         let span = request.range.span(self.layout, (request.entity, request.list))?;
         // A partition that does not fit into a key has no entities, and no cursors.
         let partition_bytes = partition.as_ref().map_or(&[][..], KeyBytes::as_bytes);
@@ -182,13 +180,6 @@ impl Reader<'_> {
         Ok((ListPage { rows, next, previous, end, read }, ran))
     }
 
-    /// The same request, with a filter in as few words as it takes.
-    pub(crate) fn simplified(&self, request: &ListRequest) -> ListRequest {
-        let entity = self.layout.model().entity(request.entity);
-        let filter = request.filter.as_ref().map(|filter| filter.simplified(entity));
-        ListRequest { filter: filter.filter(|filter| *filter != EVERYTHING), ..request.clone() }
-    }
-
     fn list_fingerprint(
         &self,
         request: &ListRequest,
@@ -207,7 +198,7 @@ impl Reader<'_> {
         check_limit(request.limit)?;
         check_tenant(self.layout, *id, tenant.as_ref())?;
         let entity = self.layout.model().entity(*id);
-        request.filter.iter().try_for_each(|filter| filter.check(entity, *list))?;
+        request.filter.iter().try_for_each(Filter::check_size)?;
         let declared = entity.list(*list);
         check_values(entity, || format!("The list `{}`", declared.name), &declared.by, by)?;
         Ok(self.layout.list_partition((*id, *list), tenant.as_ref(), by).ok())

@@ -89,7 +89,6 @@ impl Reader<'_> {
     ) -> Result<ValuePage, Error> {
         self.check_countable(request)?;
         self.check_counted(request, counted)?;
-        let request = &self.simplified(request);
         let fingerprint = self.values_fingerprint(request, counted);
         let opened = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
         let from =

@@ -8,8 +8,8 @@
 //!
 //! A value that begins with an operator itself is written with `=` before it: `name==<b>`.
 
-use keyloom::{Filter, ListQuery, Value};
-use keyloom_model::{Entity, Field, FieldId, FieldType};
+use keyloom::{Db, Filter, ListQuery, Value};
+use keyloom_model::{Entity, Field, FieldId, FieldType, ListId};
 use keyloom_query::{Candidates, Chosen, ChosenList, Comparison, Condition};
 
 use super::asked::{Asked, Wanted};
@@ -23,7 +23,7 @@ const PAGING: [&str; 4] = ["limit", "cursor", "reverse", "with"];
 pub(super) const TOTAL: &str = "total";
 
 /// The query that answers a request.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) enum Requested {
     /// The entity that has these values of a unique.
     Find(Vec<(FieldId, Value)>),
@@ -31,14 +31,16 @@ pub(crate) enum Requested {
     List(RequestedList),
 }
 
-/// A list, what narrows it, and filters by tags.
-#[derive(Debug, PartialEq)]
+/// A query of the library, and what a handler needs to know about it.
+#[derive(Debug)]
 pub(crate) struct RequestedList {
-    pub(crate) chosen: ChosenList,
-    pub(crate) tags: Vec<Filter>,
+    pub(crate) list: ListId,
+    pub(crate) query: ListQuery,
+    /// The fields of the order that the request bounds.
+    pub(crate) bounded: Vec<FieldId>,
 }
 
-/// What the parameters of a request say.
+/// The parameters of a request, parsed: conditions decide which query answers.
 #[derive(Debug, Default)]
 struct Given {
     /// Of a facet, one for each value.
@@ -58,7 +60,9 @@ impl Asked {
         let Given { conditions, tags } = self.given(entity, call, paging)?;
         match self.candidates(entity).choose(&conditions, !tags.is_empty()) {
             Some(Chosen::Unique(values)) => Ok(Requested::Find(values)),
-            Some(Chosen::List(chosen)) => Ok(Requested::List(RequestedList { chosen, tags })),
+            Some(Chosen::List(chosen)) => {
+                Ok(Requested::List(RequestedList::new(&call.db, entity, chosen).filtered(tags)))
+            }
             None => Err(self.unmatched(entity, &conditions)),
         }
     }
@@ -72,7 +76,7 @@ impl Asked {
     ) -> Result<RequestedList, Problem> {
         let Given { conditions, tags } = self.given(entity, call, paging)?;
         match self.candidates(entity).choose_list(&conditions) {
-            Some(chosen) => Ok(RequestedList { chosen, tags }),
+            Some(chosen) => Ok(RequestedList::new(&call.db, entity, chosen).filtered(tags)),
             None => Err(self.unmatched(entity, &conditions)),
         }
     }
@@ -151,15 +155,31 @@ impl Asked {
     }
 }
 
-/// The same query with a bound of its order.
-pub(super) fn bounded(query: ListQuery, entity: &Entity, bound: Condition) -> ListQuery {
-    let (field, value) = (entity.field(bound.field).name.as_str(), bound.value);
-    match bound.comparison {
-        Comparison::Equal => query.equal(field, value),
-        Comparison::Less => query.less_than(field, value),
-        Comparison::AtMost => query.at_most(field, value),
-        Comparison::More => query.more_than(field, value),
-        Comparison::AtLeast => query.at_least(field, value),
+impl RequestedList {
+    fn new(db: &Db, entity: &Entity, chosen: ChosenList) -> RequestedList {
+        let name = |field: FieldId| entity.field(field).name.as_str();
+        let mut query = db.list(&entity.name, &entity.list(chosen.list).name);
+        for (field, value) in chosen.by {
+            query = query.by(name(field), value);
+        }
+        for (field, values) in chosen.facets {
+            query = query.facet(name(field), values);
+        }
+        let bounded = chosen.bounds.iter().map(|bound| bound.field).collect();
+        for Condition { field, comparison, value } in chosen.bounds {
+            query = match comparison {
+                Comparison::Equal => query.equal(name(field), value),
+                Comparison::Less => query.less_than(name(field), value),
+                Comparison::AtMost => query.at_most(name(field), value),
+                Comparison::More => query.more_than(name(field), value),
+                Comparison::AtLeast => query.at_least(name(field), value),
+            };
+        }
+        RequestedList { list: chosen.list, query, bounded }
+    }
+
+    fn filtered(self, filters: Vec<Filter>) -> RequestedList {
+        RequestedList { query: filters.into_iter().fold(self.query, ListQuery::filter), ..self }
     }
 }
 
