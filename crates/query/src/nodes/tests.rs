@@ -19,6 +19,8 @@ const LISTS: usize = 5;
 /// Where ordinals are: at the start, on both sides of two bounds between chunks, and far away.
 const REGIONS: [u64; 4] = [0, (1 << 16) - 40, (1 << 17) - 40, 1 << 40];
 const REGION_LEN: u64 = 80;
+/// How many ordinals a long list has.
+const LONG: u64 = 600;
 
 const FORMS: [Matching; 2] = [Matching::Sets, Matching::Rows];
 
@@ -218,5 +220,36 @@ proptest! {
                 prop_assert_ne!(node.size_max(), Sizes::UNKNOWN);
             }
         }
+    }
+}
+
+proptest! {
+    // Lists of rows that are long enough to tell a seek from a scan.
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// Where a list has many rows between two of the given ordinals, `retain` reads few of them.
+    #[test]
+    fn retain_reads_three_rows_for_each_ordinal(
+        given in proptest::collection::btree_set(0..LONG, 1..40), direction in direction(),
+    ) {
+        let rows = Rig::new(Matching::Rows, &[(0..LONG).collect()]);
+        let read = rows.check_retain(&Shape::List(0), &given, How::unlimited(direction))?;
+        prop_assert!(read <= 3 * given.len() as u64, "{} rows", read);
+    }
+
+    /// Where no size is known, AND finds out which list is the smallest, and seeks in the others.
+    #[test]
+    fn and_of_rows_seeks_in_long_lists(
+        short in proptest::collection::btree_set(0..LONG, 0..8), at in 0..3_usize,
+        direction in direction(),
+    ) {
+        let (long, count) = ((0..LONG).collect::<BTreeSet<u64>>(), short.len() as u64);
+        let mut lists = vec![long.clone(), long];
+        lists.insert(at, short);
+        let shape = Shape::All((0..3).map(Shape::List).collect());
+        let start = if direction == Direction::Forward { 0 } else { u64::MAX };
+        let rows = Rig::new(Matching::Rows, &lists);
+        let read = rows.check_next(&shape, start, How::unlimited(direction))?;
+        prop_assert!(read <= 50 + 10 * count, "{} rows for {}", read, count);
     }
 }
