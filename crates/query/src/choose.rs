@@ -1,6 +1,5 @@
-//! Which declared query answers a request that names conditions on fields, such as the parameters of
-//! a URL do. Decides from the model alone: reads nothing, and does not know where conditions come
-//! from.
+//! Chooses the declared query that answers conditions on fields, such as the parameters of a URL.
+//! Decides from the model alone: reads nothing, and does not know where conditions come from.
 
 use keyloom_model::{Entity, FieldId, List, ListId, UniqueId};
 use keyloom_value::Value;

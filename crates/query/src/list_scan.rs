@@ -1,18 +1,20 @@
 //! A list that is being read for a page: what was found, where the page ends, what is left. Every
 //! strategy ends here, in [`ListScan::fetch`], which decides by own rows what is on the page.
 
-use keyloom_model::{EntityId, OwnRow, Unreadable, attribute};
-use keyloom_store::{Direction, Members, yield_point};
-use keyloom_value::{Item, Value};
+use keyloom_model::{OwnRow, Unreadable, attribute};
+use keyloom_store::{Direction, Members, Page, yield_point};
+use keyloom_value::Item;
 
 use crate::bound::PageBound;
 use crate::fetch::{BATCH_MAX, Fetched, RawKey, take_bytes, unreadable};
 use crate::hidden::Hidden;
 use crate::nodes::{Node, Search};
-use crate::span::{Place, Span};
+use crate::ordinal::Ordinals;
+use crate::partition::{PageRequest, Partition};
+use crate::span::Span;
 use crate::strategy::Ran;
-use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
-use crate::{Budget, End, Error, Filter, ListRequest, ReadCost, Reader};
+use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
+use crate::{Budget, End, Error, Filter, ListRequest, Reader};
 
 /// Whether there can be more after what was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,7 +27,7 @@ enum Rest {
 pub(crate) struct ListScan<'s> {
     pub(crate) reader: &'s Reader<'s>,
     pub(crate) request: &'s ListRequest,
-    pub(crate) place: Place<'s>,
+    pub(crate) partition: Partition<'s>,
     /// Which way it is read: against that of the request for a page before another.
     pub(crate) direction: Direction,
     /// What is left to be read.
@@ -35,10 +37,9 @@ pub(crate) struct ListScan<'s> {
     pub(crate) found: Vec<OwnRow>,
     /// How many more than the page has are looked for, to know whether something follows.
     ahead: usize,
-    pub(crate) cost: ReadCost,
+    pub(crate) state: ReadState,
     /// Who does not count as a member of posting lists, where that must be known.
     pub(crate) hidden: Hidden,
-    pub(crate) deletions: Deletions,
     /// Whether something was found before it was known that a deletion has happened.
     is_stale: bool,
     /// Which strategies ran for it.
@@ -47,7 +48,7 @@ pub(crate) struct ListScan<'s> {
 
 /// What of a list is read, and which way.
 pub(crate) struct ListPart<'p> {
-    pub(crate) place: Place<'p>,
+    pub(crate) partition: Partition<'p>,
     pub(crate) direction: Direction,
     pub(crate) span: Span,
 }
@@ -71,26 +72,25 @@ impl<'s> ListScan<'s> {
         request: &'s ListRequest,
         part: ListPart<'s>,
     ) -> ListScan<'s> {
-        let ListPart { place, direction, span } = part;
+        let ListPart { partition, direction, span } = part;
         ListScan {
             reader,
             request,
-            place,
+            partition,
             direction,
             span,
             end: None,
             found: vec![],
             ahead: 0,
-            cost: ReadCost::default(),
+            state: ReadState::default(),
             hidden: Hidden::default(),
-            deletions: Deletions::default(),
             is_stale: false,
             ran: Ran::default(),
         }
     }
 }
 
-impl ListScan<'_> {
+impl<'s> ListScan<'s> {
     /// Reads a page as if no deletion had come between.
     pub(crate) async fn read(&mut self, begin: Option<&PageBound>) -> Result<End, Error> {
         let span = self.span.clone();
@@ -99,7 +99,7 @@ impl ListScan<'_> {
             self.found.clear();
             self.ran.clear();
             let end = self.run_chosen(begin).await?;
-            let verdict = self.reader.confirm(&mut self.deletions, &mut self.cost).await?;
+            let verdict = self.state.confirm(self.reader).await?;
             if verdict == Verdict::Valid && !self.is_stale {
                 return Ok(end);
             }
@@ -155,19 +155,24 @@ impl ListScan<'_> {
 
     pub(crate) fn is_spent(&self) -> bool {
         let Budget { rows, bytes } = self.request.budget;
-        self.cost.rows >= rows || self.cost.bytes >= bytes
+        self.state.cost.rows >= rows || self.state.cost.bytes >= bytes
+    }
+
+    /// Reads index rows of what is left, in the direction of the page.
+    pub(crate) async fn page(&mut self, limit: usize) -> Result<Page, Error> {
+        let (partition, span, direction) = (&self.partition, &self.span, self.direction);
+        let request = PageRequest { partition, span, direction, limit };
+        self.reader.page(request, &mut self.state.cost).await
     }
 
     /// One page of the index, and what it leads to.
     async fn step(&mut self) -> Result<Rest, Error> {
         // An entity takes two rows, one of the index and its own.
-        let affordable = self.request.budget.rows.saturating_sub(self.cost.rows) / 2;
+        let affordable = self.request.budget.rows.saturating_sub(self.state.cost.rows) / 2;
         let affordable = usize::try_from(affordable).unwrap_or(usize::MAX).max(1);
         let wanted = self.wanted().min(affordable);
         // One more, to know whether there is one.
-        let page = self.reader.page(&self.place, &self.span, self.direction, wanted + 1).await?;
-        self.cost.rows += page.scanned;
-        self.cost.bytes += page.scanned_bytes;
+        let page = self.page(wanted + 1).await?;
         let rest = match page.last_key {
             None if page.items.len() <= wanted => Rest::Nothing,
             None | Some(_) => Rest::Maybe,
@@ -179,7 +184,7 @@ impl ListScan<'_> {
             self.pass(position);
         }
         for batch in entries.chunks(BATCH_MAX) {
-            let is_enough = self.cost.bytes >= self.request.budget.bytes;
+            let is_enough = self.state.cost.bytes >= self.request.budget.bytes;
             if is_enough && self.end.is_some() {
                 return Ok(Rest::Maybe);
             }
@@ -195,22 +200,21 @@ impl ListScan<'_> {
         let keys: Vec<RawKey> = entries.iter().map(|entry| entry.key.clone()).collect();
         for _ in 0..ATTEMPTS_MAX {
             let bytes_max = self.request.budget.bytes;
-            let fetched = self.reader.fetch(&keys, bytes_max, &mut self.cost).await?;
+            let fetched = self.reader.fetch(&keys, bytes_max, &mut self.state.cost).await?;
             let is_read = |fetched: &&Fetched| !matches!(fetched, Fetched::Unread);
             let read = fetched.iter().take_while(is_read).count();
             let mut rows = Vec::new();
             for (entry, fetched) in entries.iter().zip(fetched).take(read) {
                 yield_point().await;
                 match fetched {
-                    Fetched::Row(row) if self.is_at(&row, &entry.position) => {
+                    Fetched::Row(row) if self.partition.has(&row, &entry.position) => {
                         rows.push(self.reader.read_own(row)?);
                     }
                     Fetched::Row(_) | Fetched::Gone | Fetched::Unread => {}
                 }
             }
             rows.retain(|row| !row.pending.is_empty() || self.passes(&row.image));
-            let seen = self.reader.settle(rows, &mut self.deletions, &mut self.cost).await?;
-            let Some(seen) = seen else {
+            let Some(seen) = self.state.settle(self.reader, rows).await? else {
                 self.is_stale |= self.end.is_some();
                 continue;
             };
@@ -242,23 +246,13 @@ impl ListScan<'_> {
     /// The entry that a row of the index is.
     pub(crate) fn entry(&self, mut row: Item) -> Result<Entry, Error> {
         let wrong = |row: &Item| unreadable(row, Unreadable { attribute: attribute::SORT });
-        let position = take_bytes(&mut row, self.place.sort.as_str()).ok_or_else(|| wrong(&row))?;
+        let position = take_bytes(&mut row, self.partition.sort()).ok_or_else(|| wrong(&row))?;
         Ok(Entry { position, key: RawKey::take(&mut row).ok_or_else(|| wrong(&row))? })
     }
 
     /// Where a row of the index is.
     pub(crate) fn position(&self, row: &Item) -> Result<Vec<u8>, Error> {
-        let position = row.get(self.place.sort.as_str()).and_then(Value::as_b);
-        let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
-        position.map(<[u8]>::to_vec).ok_or_else(wrong)
-    }
-
-    /// Whether an own row says that its entity is at this position of this list.
-    fn is_at(&self, row: &Item, position: &[u8]) -> bool {
-        let bytes = |name: &str| row.get(name).and_then(Value::as_b);
-        let (attribute, partition) = &self.place.partition;
-        bytes(attribute.as_str()) == Some(partition)
-            && bytes(self.place.sort.as_str()) == Some(position)
+        self.partition.sort_of(row).map(<[u8]>::to_vec)
     }
 
     /// Everything up to a position was decided on.
@@ -290,7 +284,7 @@ impl ListScan<'_> {
     /// A search through nodes, at the cost of this page.
     pub(crate) fn search(&mut self) -> Search<'_> {
         let (direction, budget) = (self.direction, self.request.budget);
-        let (hidden, cost) = (&self.hidden, &mut self.cost);
+        let (hidden, cost) = (&self.hidden, &mut self.state.cost);
         Search { reader: self.reader, direction, budget, hidden, cost }
     }
 
@@ -336,17 +330,22 @@ impl ListScan<'_> {
     /// The entries of this part of the list that have these ascending ordinals, in its order, as
     /// their own rows say.
     pub(crate) async fn entries_with(&mut self, ordinals: &[u64]) -> Result<Vec<Entry>, Error> {
-        let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
-        let keys = self.reader.ordinal_keys(of, ordinals, &mut self.cost).await?;
+        let keys = self.ordinals().keys(ordinals, &mut self.state.cost).await?;
         let keys: Vec<RawKey> = keys.into_iter().map(|found| found.key).collect();
-        let rows = self.reader.rows(&keys, &mut self.cost).await?;
+        let rows = self.reader.rows(&keys, &mut self.state.cost).await?;
         let entry = |(key, row): (RawKey, Option<Item>)| {
-            let position = row?.get(self.place.sort.as_str())?.as_b()?.to_vec();
+            let position = self.partition.sort_of(&row?).ok()?.to_vec();
             self.span.has(&position).then_some(Entry { position, key })
         };
         let mut entries: Vec<Entry> = keys.into_iter().zip(rows).filter_map(entry).collect();
         self.sort_entries(&mut entries);
         Ok(entries)
+    }
+
+    /// The entities of the list by their ordinals.
+    pub(crate) fn ordinals(&self) -> Ordinals<'s> {
+        let ListRequest { entity, tenant, .. } = self.request;
+        Ordinals { reader: self.reader, entity: *entity, tenant: tenant.as_ref() }
     }
 
     pub(crate) fn sort_entries(&self, entries: &mut [Entry]) {

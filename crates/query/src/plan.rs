@@ -1,5 +1,5 @@
-//! From a filter to a tree of query nodes: tags of a declared combination are looked up together,
-//! and the list itself takes part only where the filter does not already keep to it. Pure: reads
+//! Plans a filter as a tree of query nodes: tags of a declared combination are looked up together,
+//! and the list itself takes part only where the filter is not limited to it already. Pure: reads
 //! nothing, so sizes are not known yet ([`Node::sized`](crate::nodes::Node::sized) adds them).
 
 use keyloom_model::{Entity, Group, ListId, Matching};
@@ -93,7 +93,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Takes tags out that a declared combination has together.
+    /// Replaces tags by the declared combination that has them together.
     fn combine<'f>(&self, filters: &mut Vec<&'f Filter>, matched: &mut Vec<NodeRef>) {
         for combination in &self.declared().combinations {
             let index = |wanted: &String| {
@@ -109,7 +109,7 @@ impl Scope<'_> {
                 _ => "",
             };
             let values: Vec<&'f str> = indexes.iter().map(value).collect();
-            // One that does not fit into a key is not kept.
+            // One that does not fit into a key is not stored.
             let Some(node) = self.posting(&Group::Combination(combination, &values)) else {
                 continue;
             };
@@ -144,17 +144,16 @@ impl<'s> Search<'s> {
     where
         's: 'r,
     {
-        let (entity, tenant) = (request.entity, request.tenant.as_ref());
         Scope {
-            owner: PostingOwner { layout: self.reader.layout, entity, tenant },
+            owner: PostingOwner::of(self.reader, request),
             list: request.list,
             by: &request.by,
             kept: if self.sets().is_some() { Matching::Sets } else { Matching::Rows },
         }
     }
 
-    /// What passes a request's filter, or none if nothing can, and how many are in its part of the
-    /// list.
+    /// Returns the node of a request's filter, or none if nothing can pass, and the size of the part of
+    /// the list that it is about.
     pub(crate) async fn sized_node(
         &mut self,
         request: &ListRequest,
@@ -170,8 +169,8 @@ impl<'s> Search<'s> {
         Ok((node.sized(&Sizes::new(&lists, sizes)), list_size))
     }
 
-    /// How many are in the part of the list that a request is about, counted up to a bound, where
-    /// posting lists are rows.
+    /// Counts the part of the list that a request is about, up to a bound, where posting lists are
+    /// rows.
     pub(crate) async fn count_list(
         &mut self,
         request: &ListRequest,

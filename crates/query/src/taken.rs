@@ -4,14 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
-use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::attribute::SORT;
 use keyloom_model::{BoardId, Counter, EntityId, FieldId, Layout, Unreadable};
-use keyloom_store::{Direction, yield_point};
+use keyloom_store::yield_point;
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
 use crate::fetch::{BATCH_MAX, RawKey, unreadable};
-use crate::span::{Place, Span};
-use crate::visible::{Deletions, Verdict};
+use crate::partition::Partition;
+use crate::span::Span;
+use crate::visible::{ReadState, Verdict};
 use crate::{Error, ReadCost, Reader};
 
 /// How many rows are read at once.
@@ -122,12 +123,12 @@ impl TakenScore {
     }
 }
 
-impl Reader<'_> {
-    /// The scores of a board from which deletions have taken something, if they can be kept.
-    pub(crate) async fn taken_scores(
+impl Scores<'_> {
+    /// Reads the scores from which deletions have taken something, if they can be kept.
+    pub(crate) async fn taken(
         &self,
-        board: &Scores<'_>,
-        known: (&mut Deletions, &mut ReadCost),
+        reader: &Reader<'_>,
+        state: &mut ReadState,
     ) -> Result<Taken, Error> {
         let mut scores = TakenScores::default();
         let mut is_whole = true;
@@ -139,64 +140,71 @@ impl Reader<'_> {
             scores.0.insert(key.to_vec(), score);
             ControlFlow::Continue(())
         };
-        self.each_taken(board, known, &mut keep).await?;
+        self.each_taken(reader, state, &mut keep).await?;
         Ok(if is_whole { Taken::Held(scores) } else { Taken::Many })
     }
 
-    /// Visits the scores of a board from which deletions have taken something, in order of the values
-    /// that have them. Keeps no more than a page of them.
+    /// Visits the scores from which deletions have taken something, in order of the values that have
+    /// them. Keeps no more than a page of them.
     pub(crate) async fn each_taken(
         &self,
-        board: &Scores<'_>,
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
+        reader: &Reader<'_>,
+        state: &mut ReadState,
         visit: &mut Visit<'_>,
     ) -> Result<(), Error> {
-        let mut cursor = TakenCursor::new(self, board, PAGE_ROWS);
-        cursor.read_page((deletions, cost)).await?;
+        let mut cursor = TakenCursor::new(reader, self, PAGE_ROWS);
+        cursor.read_page(state).await?;
         // While a large deletion only marks, its rows say nothing: they need not be read.
-        if cursor.rest.is_some() && !self.has_any_happened(deletions, cost).await? {
+        if cursor.rest.is_some() && !state.has_any_happened(reader).await? {
             return Ok(());
         }
         loop {
-            let some = cursor.take_page((deletions, cost)).await?;
-            if some.is_empty() || self.visit_scores(board, some, cost, visit).await?.is_break() {
+            let page = cursor.take_page(state).await?;
+            if page.is_empty() {
                 return Ok(());
+            }
+            for batch in self.batches(reader, page) {
+                if batch.visit(reader, &mut state.cost, visit).await?.is_break() {
+                    return Ok(());
+                }
             }
         }
     }
 
-    /// What deletions have taken from the score of one value, as it is in keys.
+    /// Reads what deletions have taken from the score of one value, by its key.
     pub(crate) async fn taken_of(
         &self,
-        board: &Scores<'_>,
+        reader: &Reader<'_>,
         key: &[u8],
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
+        state: &mut ReadState,
     ) -> Result<Option<TakenScore>, Error> {
-        let mut cursor = TakenCursor::new(self, board, SEEK_ROWS);
-        cursor.seek(key, (deletions, cost)).await?;
+        let mut cursor = TakenCursor::new(reader, self, SEEK_ROWS);
+        cursor.seek(key, state).await?;
         let taken = cursor.ahead.pop_front().filter(|taken| taken.key == key);
         let mut found = None;
         let mut keep = |_: &[u8], score: TakenScore| {
             found = Some(score);
             ControlFlow::Continue(())
         };
-        let _ = self.visit_scores(board, taken.into_iter().collect(), cost, &mut keep).await?;
+        for batch in self.batches(reader, taken.into_iter().collect()) {
+            let _ = batch.visit(reader, &mut state.cost, &mut keep).await?;
+        }
         Ok(found)
     }
 
-    /// From which of these values, as they are in keys, deletions have taken something. Values that
-    /// lie close together are read together.
+    /// From which of these values, given by their keys, deletions have taken something. Values that
+    /// are close together are read together.
     pub(crate) async fn taken_among(
         &self,
-        board: &Scores<'_>,
+        reader: &Reader<'_>,
         keys: BTreeSet<Vec<u8>>,
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
+        state: &mut ReadState,
     ) -> Result<BTreeSet<Vec<u8>>, Error> {
-        let mut cursor = TakenCursor::new(self, board, SEEK_ROWS);
+        let mut cursor = TakenCursor::new(reader, self, SEEK_ROWS);
         let mut found = BTreeSet::new();
         for key in keys {
             yield_point().await;
-            cursor.seek(&key, (deletions, cost)).await?;
+            cursor.seek(&key, state).await?;
             if cursor.ahead.front().is_some_and(|next| next.key == key && next.taken != 0) {
                 found.insert(key);
             }
@@ -204,52 +212,59 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Reads how much scores are and how much of them is taken, as much at one moment as a store
-    /// takes at once.
-    async fn visit_scores(
-        &self,
-        board: &Scores<'_>,
-        taken: Vec<TakenRows>,
-        cost: &mut ReadCost,
-        visit: &mut Visit<'_>,
-    ) -> Result<ControlFlow<()>, Error> {
-        let mut batch: Vec<(TakenRows, usize)> = vec![];
-        let mut keys: Vec<RawKey> = vec![];
+    /// Values in batches of as many rows as a store reads at one moment.
+    fn batches(&self, reader: &Reader<'_>, taken: Vec<TakenRows>) -> Vec<ScoreBatch> {
+        let mut batches = vec![ScoreBatch::default()];
         for mut one in taken {
-            let Ok(score) = self.layout.ranked_key(board.of, board.owner, (board.field, &one.of))
+            let Ok(score) = reader.layout.ranked_key(self.of, self.owner, (self.field, &one.of))
             else {
                 continue;
             };
             // In a snapshot they are still what they were when they were found.
-            let rows = match self.store.is_snapshot() {
+            let rows = match reader.store.is_snapshot() {
                 true => vec![],
                 false => std::mem::take(&mut one.rows),
             };
             let count = 1 + rows.len();
-            if keys.len() + count > BATCH_MAX {
-                let batch = (std::mem::take(&mut batch), std::mem::take(&mut keys));
-                if self.visit_batch(batch, cost, visit).await?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+            if batches.last().is_some_and(|batch| batch.keys.len() + count > BATCH_MAX) {
+                batches.push(ScoreBatch::default());
             }
-            keys.push(RawKey::from(&score));
-            keys.extend(rows);
-            batch.push((one, count));
+            let Some(batch) = batches.last_mut() else { continue };
+            batch.keys.push(RawKey::from(&score));
+            batch.keys.extend(rows);
+            batch.values.push(BatchValue { taken: one, rows: count });
         }
-        self.visit_batch((batch, keys), cost, visit).await
+        batches
     }
+}
 
-    async fn visit_batch(
-        &self,
-        (batch, keys): (Vec<(TakenRows, usize)>, Vec<RawKey>),
+/// Values whose scores are read together.
+#[derive(Default)]
+struct ScoreBatch {
+    values: Vec<BatchValue>,
+    /// For each value the key of its score, then those of the rows that say what is taken of it.
+    keys: Vec<RawKey>,
+}
+
+struct BatchValue {
+    taken: TakenRows,
+    /// How many of the batch's rows are of this value.
+    rows: usize,
+}
+
+impl ScoreBatch {
+    /// Reads what the scores are and how much of them is taken, at one moment.
+    async fn visit(
+        self,
+        reader: &Reader<'_>,
         cost: &mut ReadCost,
         visit: &mut Visit<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        let rows = self.rows(&keys, cost).await?;
+        let rows = reader.rows(&self.keys, cost).await?;
         let mut numbers = rows.iter().map(|row| row.as_ref().map_or(Ok(0), number));
-        for (TakenRows { key, of, taken, .. }, count) in batch {
+        for BatchValue { taken: TakenRows { key, of, taken, .. }, rows } in self.values {
             yield_point().await;
-            let numbers: Vec<i64> = numbers.by_ref().take(count).collect::<Result<_, _>>()?;
+            let numbers: Vec<i64> = numbers.by_ref().take(rows).collect::<Result<_, _>>()?;
             let Some((stored, again)) = numbers.split_first() else { continue };
             let taken = if again.is_empty() { taken } else { again.iter().sum() };
             let stored = *stored;
@@ -272,11 +287,7 @@ impl<'c> TakenCursor<'c> {
 
     /// Goes on to the first value that is this one or comes after it; never back. That value, with
     /// all its rows, is then the first of what is ahead.
-    async fn seek(
-        &mut self,
-        key: &[u8],
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
-    ) -> Result<(), Error> {
+    async fn seek(&mut self, key: &[u8], state: &mut ReadState) -> Result<(), Error> {
         self.skip(key);
         if self.ahead.is_empty() {
             // Large pages are for values that lie close together.
@@ -288,7 +299,7 @@ impl<'c> TakenCursor<'c> {
         }
         self.sought += 1;
         while self.rest.is_some() && self.ahead.len() < 2 {
-            self.read_page((deletions, cost)).await?;
+            self.read_page(state).await?;
             self.skip(key);
         }
         Ok(())
@@ -302,51 +313,37 @@ impl<'c> TakenCursor<'c> {
     }
 
     /// Values of which nothing is left to read; none at the end.
-    async fn take_page(
-        &mut self,
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
-    ) -> Result<Vec<TakenRows>, Error> {
+    async fn take_page(&mut self, state: &mut ReadState) -> Result<Vec<TakenRows>, Error> {
         while self.rest.is_some() && self.ahead.len() < 2 {
-            self.read_page((deletions, cost)).await?;
+            self.read_page(state).await?;
         }
         let open = self.rest.as_ref().and_then(|_| self.ahead.pop_back());
         let whole = std::mem::replace(&mut self.ahead, open.into_iter().collect());
         Ok(whole.into())
     }
 
-    async fn read_page(
-        &mut self,
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
-    ) -> Result<(), Error> {
+    async fn read_page(&mut self, state: &mut ReadState) -> Result<(), Error> {
         let Some(rest) = self.rest.take() else { return Ok(()) };
-        let partition = (PARTITION.into(), self.partition.as_bytes());
-        let place = Place { index: None, partition, sort: SORT.into() };
-        let page = self.reader.page(&place, &rest, Direction::Forward, self.page_rows).await?;
-        cost.rows += page.scanned;
-        cost.bytes += page.scanned_bytes;
+        let partition = Partition::of_table(self.partition.as_bytes());
+        let request = partition.first(&rest, self.page_rows);
+        let page = self.reader.page(request, &mut state.cost).await?;
         self.page_rows = (self.page_rows * 4).min(PAGE_ROWS);
-        let last = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b());
+        let last = page.last_key.as_ref().map(|key| partition.sort_of(key)).transpose()?;
         self.rest = last.map(|last| rest.past(last));
-        self.add(&page.items, (deletions, cost)).await
+        self.add(&page.items, state).await
     }
 
     /// Adds the rows that say how much deletions that have happened take of scores.
-    async fn add(
-        &mut self,
-        rows: &[Item],
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
-    ) -> Result<(), Error> {
-        let read = rows.iter().map(read_taken).collect::<Result<Vec<_>, Error>>()?;
-        let named: BTreeSet<String> =
-            read.iter().flat_map(|(_, _, takers)| takers).cloned().collect();
+    async fn add(&mut self, rows: &[Item], state: &mut ReadState) -> Result<(), Error> {
+        let read = rows.iter().map(TakenRow::read).collect::<Result<Vec<_>, Error>>()?;
+        let named: BTreeSet<String> = read.iter().flat_map(|row| &row.takers).cloned().collect();
         // What is learned here is true of the scores, which are read later.
-        let (Verdict::Valid | Verdict::ReadAgain) =
-            self.reader.learn(named, deletions, cost).await?;
-        for ((key, value, takers), row) in read.into_iter().zip(rows) {
-            if !deletions.any_happened(&takers) {
+        let (Verdict::Valid | Verdict::ReadAgain) = state.learn(self.reader, named).await?;
+        for TakenRow { key, value, takers, taken } in read {
+            if !state.any_happened(&takers) {
                 continue;
             }
-            let (mut of, taken) = (KeyBytes::new(), number(row)?);
+            let mut of = KeyBytes::new();
             // A part of a key can be a part of a key.
             let _ = of.push(&value);
             match self.ahead.back_mut().filter(|last| last.key == of.as_bytes()) {
@@ -366,12 +363,22 @@ impl<'c> TakenCursor<'c> {
     }
 }
 
-/// The key of a row that says how much is taken, the value, and the deletions that take it.
-fn read_taken(row: &Item) -> Result<(RawKey, Value, Vec<String>), Error> {
-    let wrong = || unreadable(row, Unreadable { attribute: SORT });
-    let key = RawKey::of(row).ok_or_else(wrong)?;
-    let (of, takers) = Layout::read_pending_score(&key.sort).ok_or_else(wrong)?;
-    Ok((key, of, takers))
+/// A row that says how much deletions take of a score.
+struct TakenRow {
+    key: RawKey,
+    /// The value that has the score, as a part of a key.
+    value: Value,
+    takers: Vec<String>,
+    taken: i64,
+}
+
+impl TakenRow {
+    fn read(row: &Item) -> Result<TakenRow, Error> {
+        let wrong = || unreadable(row, Unreadable { attribute: SORT });
+        let key = RawKey::of(row).ok_or_else(wrong)?;
+        let (value, takers) = Layout::read_pending_score(&key.sort).ok_or_else(wrong)?;
+        Ok(TakenRow { key, value, takers, taken: number(row)? })
+    }
 }
 
 /// The number that a row holds.

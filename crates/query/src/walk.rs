@@ -9,18 +9,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
-use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{EntityKey, Layout, Ranking, RowKey, Slot, Unreadable};
-use keyloom_store::{Direction, TableName};
+use keyloom_model::attribute::SORT;
+use keyloom_model::{EntityId, EntityKey, FieldId, Layout, Ranking, RowKey, Slot, Unreadable};
+use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
-use crate::board::{Asked, BoardRequest, Ranked};
+use crate::board_request::Asked;
 use crate::fetch::unreadable;
+use crate::partition::{PageRequest, Partition};
 use crate::request_error::check_value;
-use crate::span::{Place, Span};
+use crate::span::Span;
 use crate::taken::{Scores, Taken, TakenScore, TakenScores, number};
-use crate::visible::{Deletions, Verdict};
-use crate::{Error, ReadCost, Reader, RequestError};
+use crate::visible::{ReadState, Verdict};
+use crate::{BoardRequest, Error, Ranked, ReadCost, Reader, RequestError};
 
 /// How many steps are read at once; hardly any score has more before it.
 const PAGE_STEPS: usize = 256;
@@ -34,7 +35,7 @@ pub(crate) struct Walk<'w> {
     /// None if it does not fit into a key: then nothing is on the board.
     places: Option<KeyBytes>,
     slot: Slot,
-    deletions: &'w mut Deletions,
+    pub(crate) state: &'w mut ReadState,
     /// Where it says what deletions take from its scores, if it ranks values.
     scores: Option<Scores<'w>>,
     taken: Taken,
@@ -42,7 +43,6 @@ pub(crate) struct Walk<'w> {
     seen: Option<u64>,
     /// Whether something was read before it was known that a deletion has taken it.
     is_stale: bool,
-    pub(crate) read: ReadCost,
 }
 
 /// A place on a board.
@@ -54,12 +54,13 @@ struct Standing {
 }
 
 impl<'w> Walk<'w> {
-    /// `places` is the partition of its places, if there can be any.
     pub(crate) async fn begin(
         reader: &'w Reader<'w>,
-        (request, places): (&'w BoardRequest, Option<KeyBytes>),
-        deletions: &'w mut Deletions,
+        request: &'w BoardRequest,
+        state: &'w mut ReadState,
     ) -> Result<Walk<'w>, Error> {
+        state.cost = ReadCost::default();
+        let places = request.partition(reader.layout)?;
         let BoardRequest { entity, board, tenant, by, .. } = request;
         let ranking = reader.layout.model().entity(*entity).board(*board).ranking;
         let scores = match (ranking, &places) {
@@ -71,9 +72,7 @@ impl<'w> Walk<'w> {
         };
         let slot = reader.layout.board_slot(*entity, *board);
         let (taken, seen, is_stale) = (Taken::Held(TakenScores::default()), None, false);
-        let read = ReadCost::default();
-        let mut walk =
-            Walk { reader, request, places, slot, deletions, scores, taken, seen, is_stale, read };
+        let mut walk = Walk { reader, request, places, slot, state, scores, taken, seen, is_stale };
         walk.taken = walk.find_taken().await?;
         Ok(walk)
     }
@@ -86,6 +85,17 @@ impl<'w> Walk<'w> {
     fn ranking(&self) -> Ranking {
         let entity = self.reader.layout.model().entity(self.request.entity);
         entity.board(self.request.board).ranking
+    }
+
+    /// None if the board ranks entities by a field of theirs.
+    fn ranked_values(&self) -> Option<RankedValues<'w>> {
+        match self.ranking() {
+            Ranking::Count(field) => {
+                let (layout, entity) = (self.reader.layout, self.request.entity);
+                Some(RankedValues { layout, entity, field })
+            }
+            Ranking::Field(_) => None,
+        }
     }
 
     /// What is asked, and the last place of a page that others follow. Around one that is not on the
@@ -127,22 +137,17 @@ impl<'w> Walk<'w> {
         limit: usize,
     ) -> Result<Vec<Standing>, Error> {
         let Some(places) = self.places.clone() else { return Ok(vec![]) };
-        let name = TableName::new(&self.slot.name()).map_err(keyloom_store::Error::from)?;
-        let place = Place {
-            index: Some(name),
-            partition: (self.slot.partition(), places.as_bytes()),
-            sort: self.slot.sort(),
-        };
+        let partition = Partition::of_slot(self.slot, places.as_bytes())?;
         // What is left of scores stands elsewhere than the scores do.
-        let beyond = self.taken_beyond(after, (direction, limit)).await?;
+        let beyond = self.taken_beyond(after, direction, limit).await?;
         let (mut found, mut passed, mut at) = (vec![], 0, after.map(<[u8]>::to_vec));
         'walk: loop {
             let span = self.span(at.as_deref(), direction);
             // The one that it goes on from may be met again, and so may what is left out.
             let wanted = limit + 1 - found.len() + self.left_out_max();
-            let page = self.reader.page(&place, &span, direction, wanted).await?;
-            self.read.rows += page.scanned;
-            self.read.bytes += page.scanned_bytes;
+            let request =
+                PageRequest { partition: &partition, span: &span, direction, limit: wanted };
+            let page = self.reader.page(request, &mut self.state.cost).await?;
             let last = page.items.last().map(|row| self.position(row)).transpose()?;
             let changed = self.taken_among(&page.items).await?;
             for row in &page.items {
@@ -192,9 +197,9 @@ impl<'w> Walk<'w> {
             return Ok(false);
         }
         let named = takers.iter().cloned().collect();
-        let verdict = self.reader.learn(named, self.deletions, &mut self.read).await?;
+        let verdict = self.state.learn(self.reader, named).await?;
         self.is_stale |= verdict == Verdict::ReadAgain;
-        Ok(self.deletions.any_happened(takers))
+        Ok(self.state.any_happened(takers))
     }
 
     /// Whether all that was read is of one moment, as far as deletions are concerned.
@@ -202,7 +207,7 @@ impl<'w> Walk<'w> {
         if self.reader.store.is_snapshot() {
             return Ok(true);
         }
-        let verdict = self.reader.confirm(self.deletions, &mut self.read).await?;
+        let verdict = self.state.confirm(self.reader).await?;
         if self.is_stale || verdict == Verdict::ReadAgain {
             return Ok(false);
         }
@@ -220,9 +225,10 @@ impl<'w> Walk<'w> {
     async fn taken_beyond(
         &mut self,
         at: Option<&[u8]>,
-        (direction, limit): (Direction, usize),
+        direction: Direction,
+        limit: usize,
     ) -> Result<Vec<Standing>, Error> {
-        let (reader, request, ranking) = (self.reader, self.request, self.ranking());
+        let Some(values) = self.ranked_values() else { return Ok(vec![]) };
         let is_beyond = |standing: &Standing| match (at, direction) {
             (None, _) => true,
             (Some(at), Direction::Forward) => standing.position.as_slice() > at,
@@ -230,8 +236,7 @@ impl<'w> Walk<'w> {
         };
         let mut first: BTreeMap<Vec<u8>, Standing> = BTreeMap::new();
         let mut add = |taken: TakenScore| {
-            let place = place_of(reader, (request, ranking), &taken);
-            let Some(place) = place.filter(is_beyond) else { return };
+            let Some(place) = values.standing(&taken).filter(is_beyond) else { return };
             first.insert(place.position.clone(), place);
             if first.len() > limit {
                 match direction {
@@ -251,7 +256,7 @@ impl<'w> Walk<'w> {
         let Some(scores) = self.scores.clone() else {
             return Ok(Taken::Held(TakenScores::default()));
         };
-        self.reader.taken_scores(&scores, (self.deletions, &mut self.read)).await
+        scores.taken(self.reader, self.state).await
     }
 
     /// Goes through all of them. If they are not held, they must be the same each time.
@@ -270,8 +275,7 @@ impl<'w> Walk<'w> {
             add(score);
             ControlFlow::Continue(())
         };
-        let known = (&mut *self.deletions, &mut self.read);
-        self.reader.each_taken(&scores, known, &mut visit).await?;
+        scores.each_taken(self.reader, self.state, &mut visit).await?;
         let seen = hasher.finish();
         self.is_stale |= *self.seen.get_or_insert(seen) != seen;
         Ok(())
@@ -292,10 +296,7 @@ impl<'w> Walk<'w> {
                 values.retain(|value| scores.has(value));
                 Ok(values)
             }
-            Taken::Many => {
-                let known = (&mut *self.deletions, &mut self.read);
-                self.reader.taken_among(&scores, values, known).await
-            }
+            Taken::Many => scores.taken_among(self.reader, values, self.state).await,
         }
     }
 
@@ -309,7 +310,7 @@ impl<'w> Walk<'w> {
         let (Some(scores), Ok(value)) = (scores, KeyBytes::skip_part(place)) else {
             return Ok(None);
         };
-        self.reader.taken_of(&scores, value, (self.deletions, &mut self.read)).await
+        scores.taken_of(self.reader, value, self.state).await
     }
 
     /// What is left of the board after a place, or at it. A value that nobody has any more is not
@@ -343,11 +344,11 @@ impl<'w> Walk<'w> {
         let Some(places) = self.places.clone() else { return Ok(None) };
         let Some(key) = self.key_of(of)? else { return Ok(None) };
         if let Some(taken) = self.taken_from(of).await? {
-            return Ok(place_of(self.reader, (self.request, self.ranking()), &taken));
+            return Ok(self.ranked_values().and_then(|values| values.standing(&taken)));
         }
         let Some(row) = self.reader.row(&key).await? else { return Ok(None) };
-        self.read.rows += 1;
-        self.read.bytes += row.size() as u64;
+        self.state.cost.rows += 1;
+        self.state.cost.bytes += row.size() as u64;
         let at = row.get(self.slot.partition().as_str()).and_then(Value::as_b);
         if at != Some(places.as_bytes()) {
             return Ok(None);
@@ -433,16 +434,14 @@ impl<'w> Walk<'w> {
     /// How many have a better score, as the board has them.
     async fn better(&mut self, score: &Number) -> Result<i64, Error> {
         let Some(places) = self.places.clone() else { return Ok(0) };
-        let partition = Layout::steps_partition(&places);
-        let partition = (PARTITION.into(), partition.as_bytes());
-        let place = Place { index: None, partition, sort: SORT.into() };
+        let key = Layout::steps_partition(&places);
+        let partition = Partition::of_table(key.as_bytes());
         let mut sum = 0;
         for (from, to) in Layout::better_steps(score) {
             let mut span = Span::new(Some(from), Some(to));
             loop {
-                let page = self.reader.page(&place, &span, Direction::Forward, PAGE_STEPS).await?;
-                self.read.rows += page.scanned;
-                self.read.bytes += page.scanned_bytes;
+                let request = partition.first(&span, PAGE_STEPS);
+                let page = self.reader.page(request, &mut self.state.cost).await?;
                 for row in &page.items {
                     sum += self.step_of(row).await?;
                 }
@@ -458,12 +457,12 @@ impl<'w> Walk<'w> {
     async fn equals(&mut self, score: &Number) -> Result<i64, Error> {
         let Some(places) = self.places.clone() else { return Ok(0) };
         let RowKey { partition, sort } = Layout::score_size_key(&places, score);
-        let partition = (PARTITION.into(), partition.as_bytes());
-        let place = Place { index: None, partition, sort: SORT.into() };
+        let partition = Partition::of_table(partition.as_bytes());
         // With it stands how much of it deletions take.
         let span = Span::within(sort.as_bytes());
-        let page = self.reader.page(&place, &span, Direction::Forward, PAGE_STEPS).await?;
-        self.read.rows += page.scanned.max(1);
+        let request = partition.first(&span, PAGE_STEPS);
+        let page = self.reader.page(request, &mut self.state.cost).await?;
+        self.state.cost.rows += u64::from(page.scanned == 0);
         let mut equals = 0;
         for row in &page.items {
             equals += self.step_of(row).await?;
@@ -494,17 +493,21 @@ fn order(left: &Standing, right: &Standing, direction: Direction) -> Ordering {
     }
 }
 
-/// Where a value stands with what is left of its score; nowhere without any.
-fn place_of(
-    reader: &Reader<'_>,
-    (request, ranking): (&BoardRequest, Ranking),
-    taken: &TakenScore,
-) -> Option<Standing> {
-    let Ranking::Count(field) = ranking else { return None };
-    let score = Number::from(taken.left);
-    let position = reader.layout.score_place((request.entity, field), &score, &taken.of);
-    let (position, of) = (position.into_vec(), taken.of.clone());
-    (taken.left > 0).then_some(Standing { position, score, of })
+/// The values that a board ranks by their counts.
+#[derive(Clone, Copy)]
+struct RankedValues<'v> {
+    layout: &'v Layout,
+    entity: EntityId,
+    field: FieldId,
+}
+
+impl RankedValues<'_> {
+    /// The index key of a value with what is left of its score; none if nothing is left.
+    fn standing(&self, taken: &TakenScore) -> Option<Standing> {
+        let (score, of) = (Number::from(taken.left), taken.of.clone());
+        let position = self.layout.score_place((self.entity, self.field), &score, &of);
+        (taken.left > 0).then(|| Standing { position: position.into_vec(), score, of })
+    }
 }
 
 /// A place without the deletions that take it.

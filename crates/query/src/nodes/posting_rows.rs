@@ -1,17 +1,18 @@
 //! A posting list that is kept as rows of the table, one for each ordinal, for stores without sets.
-//! Nobody knows how many there are without reading them. Each row also says whose it is.
+//! Its size is unknown until they are read. Each row also names the owner of its ordinal.
 
 use keyloom_model::{Unreadable, attribute, entry_place, number_of};
 use keyloom_store::{Direction, Members};
-use keyloom_value::{Item, KeyBytes, Name, Value};
+use keyloom_value::{Item, KeyBytes, Value};
 
 use super::postings::{self, Postings, ROWS_MAX};
 use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes};
 use crate::Error;
 use crate::fetch::unreadable;
 use crate::ordinal::ordinal_key;
+use crate::partition::{PageRequest, Partition};
 use crate::posting_list::PostingList;
-use crate::span::{Place, Span};
+use crate::span::Span;
 
 /// Rows that one request reads of a posting list alone, at least: one more than the usual page has.
 const ROWS_ALONE_MIN: u32 = 21;
@@ -35,21 +36,16 @@ impl PostingRows {
         from: u64,
         rows: u32,
     ) -> Result<Batch, Error> {
-        let (partition, prefix) = entry_place(self.list.name.as_bytes());
-        let place = Place {
-            index: None,
-            partition: (Name::from(attribute::PARTITION), partition),
-            sort: Name::from(attribute::SORT),
-        };
+        let (key, prefix) = entry_place(self.list.name.as_bytes());
+        let partition = Partition::of_table(key);
         let at = [prefix, &ordinal_key(from)].concat();
         let span = match search.direction {
             Direction::Forward => Span::new(Some(at), KeyBytes::after_prefix(prefix)),
             Direction::Backward => Span::new(Some(prefix.to_vec()), Some(at)),
         };
-        let limit = rows.max(1) as usize;
-        let page = search.reader.page(&place, &span, search.direction, limit).await?;
-        search.cost.rows += page.scanned;
-        search.cost.bytes += page.scanned_bytes;
+        let (direction, limit) = (search.direction, rows.max(1) as usize);
+        let request = PageRequest { partition: &partition, span: &span, direction, limit };
+        let page = search.reader.page(request, search.cost).await?;
         let ordinal = |row: &Item| {
             let sort = row.get(attribute::SORT).and_then(Value::as_b);
             let ordinal = sort.and_then(|sort| number_of(sort.get(prefix.len()..)?));
@@ -76,7 +72,7 @@ impl PostingRows {
         self.read_rows(search, from, rows).await
     }
 
-    /// The first ordinal from one on.
+    /// Returns the first ordinal at or beyond one.
     pub(super) async fn first_from(
         &self,
         search: &mut Search<'_>,
@@ -88,7 +84,7 @@ impl PostingRows {
             if let Some(first) = search.first(&batch.ordinals) {
                 return Ok(Some(first));
             }
-            // Those that were read do not count any more.
+            // The rows that were read do not count any more.
             match search.next_after(&batch) {
                 Some(next) => (from, rows) = (next, ROWS_MAX),
                 None => return Ok(None),
@@ -96,7 +92,7 @@ impl PostingRows {
         }
     }
 
-    /// The first ordinals, up to so many, and whether these are all.
+    /// Returns the first ordinals, up to a maximum, and whether these are all.
     pub(crate) async fn first_members(
         &self,
         search: &mut Search<'_>,
@@ -116,8 +112,8 @@ impl PostingRows {
     }
 }
 
-/// How many rows are read next: as many as were read before, so that few are read in vain, and many
-/// in few requests.
+/// How many rows to read next: as many as were read before, so that few are wasted and many take few
+/// requests.
 fn portion(search: &Search<'_>, rows_min: u32) -> u32 {
     u32::try_from(search.cost.rows).unwrap_or(ROWS_MAX).clamp(rows_min, ROWS_MAX)
 }

@@ -21,7 +21,7 @@ impl PostingSet {
 
     /// Reads the next chunk that has members.
     async fn read_chunk(&self, search: &mut Search<'_>, from: u64) -> Result<Batch, Error> {
-        // Plans make sets only where there are some.
+        // Plans use this node only where the store has sets.
         let Some(sets) = search.sets() else { return Ok(Batch::default()) };
         let set = SetName::new(self.list.name.as_bytes()).map_err(keyloom_store::Error::from)?;
         let (table, direction) = (search.reader.table.clone(), search.direction);

@@ -1,9 +1,7 @@
 //! Along the column of the list: the first ordinals in its order are found in the column, and only
 //! their entities are fetched. It costs the same wherever in the list they are.
 
-use keyloom_model::EntityId;
 use keyloom_store::{Cell, ColumnValue, Direction, Error as StoreError, ReadColumn, TableName};
-use keyloom_value::Value;
 
 use super::along_list::AlongList;
 use super::chosen::Chosen;
@@ -79,13 +77,14 @@ impl AlongColumn {
 
     /// Finds the first cells; false if that cannot be.
     async fn find_first(&self, scan: &mut ListScan<'_>, first: &mut First) -> Result<bool, Error> {
-        let of: (EntityId, Option<&Value>) = (scan.request.entity, scan.request.tenant.as_ref());
-        let Some(column) = scan.reader.layout.column(of.0, scan.request.list) else {
+        let request = scan.request;
+        let Some(column) = scan.reader.layout.column(request.entity, request.list) else {
             return Ok(false);
         };
         let Some(sets) = scan.reader.store.sets() else { return Ok(false) };
         let column = TableName::new(&column.name).map_err(StoreError::from)?;
-        let partition = scan.reader.layout.number_partition(of.0, of.1).into_vec();
+        let tenant = request.tenant.as_ref();
+        let partition = scan.reader.layout.number_partition(request.entity, tenant).into_vec();
         let (rows_max, bytes_max) = scan.half_of_what_is_left();
         let mut from = Some(scan.search().start());
         while let Some(start) = from {
@@ -108,14 +107,16 @@ impl AlongColumn {
                     }
                     part => part?,
                 };
-                scan.cost.rows += 1;
-                scan.cost.bytes += part.bytes;
+                scan.state.cost.rows += 1;
+                scan.state.cost.bytes += part.bytes;
                 first.add(part.cells);
                 if part.is_tied || first.cells.len() > first.count + ReadColumn::TIES_MAX {
                     return Ok(false);
                 }
             }
-            if from.is_some() && (scan.cost.rows > rows_max || scan.cost.bytes > bytes_max) {
+            if from.is_some()
+                && (scan.state.cost.rows > rows_max || scan.state.cost.bytes > bytes_max)
+            {
                 return Ok(false);
             }
         }
@@ -149,7 +150,7 @@ impl ListScan<'_> {
     /// How far a search along the column may go: what is left after it is enough to go on along the
     /// list.
     fn half_of_what_is_left(&self) -> (u64, u64) {
-        let (budget, cost) = (self.request.budget, self.cost);
+        let (budget, cost) = (self.request.budget, self.state.cost);
         let half = |budget: u64, spent: u64| spent + budget.saturating_sub(spent) / 2;
         (half(budget.rows, cost.rows), half(budget.bytes, cost.bytes))
     }
@@ -169,7 +170,7 @@ impl ListScan<'_> {
         let (_, bytes_max) = self.half_of_what_is_left();
         for some in ordinals.chunks(BATCH_MAX) {
             entries.extend(self.entries_with(some).await?);
-            if self.cost.bytes > bytes_max {
+            if self.state.cost.bytes > bytes_max {
                 return Ok(None);
             }
         }
@@ -192,9 +193,8 @@ impl ListScan<'_> {
         let mut position = order.to_vec();
         position.extend(ordinal_key(cell.ordinal));
         let span = Span::within(&position);
-        let page = self.reader.page(&self.place, &span, Direction::Forward, 1).await?;
-        self.cost.rows += page.scanned;
-        self.cost.bytes += page.scanned_bytes;
+        let request = self.partition.first(&span, 1);
+        let page = self.reader.page(request, &mut self.state.cost).await?;
         page.items.into_iter().next().map(|row| self.entry(row)).transpose()
     }
 }

@@ -11,6 +11,7 @@ use crate::facets::{Facets, Prefix};
 use crate::fetch::{RawKey, unreadable};
 use crate::list_scan::{Entry, ListScan};
 use crate::nodes::NodeRef;
+use crate::partition::PageRequest;
 use crate::span::Span;
 use crate::{End, Error};
 
@@ -92,22 +93,20 @@ impl AlongFacets {
 
     /// Reads on where nothing is left to be merged.
     async fn fill(&self, scan: &mut ListScan<'_>, streams: &mut [Stream]) -> Result<(), Error> {
-        let place = self.facets.place();
+        let partition = self.facets.partition()?;
         for stream in streams.iter_mut().filter(|s| s.entries.is_empty() && !s.is_read) {
             // No more of one combination than the page can take.
             let rows = stream.rows.min(scan.wanted() + 1);
-            let page = scan.reader.page(&place, &stream.span, scan.direction, rows).await?;
-            scan.cost.rows += page.scanned;
-            scan.cost.bytes += page.scanned_bytes;
+            let (span, direction) = (&stream.span, scan.direction);
+            let request = PageRequest { partition: &partition, span, direction, limit: rows };
+            let page = scan.reader.page(request, &mut scan.state.cost).await?;
             stream.is_read = page.last_key.is_none();
             stream.rows = rows.saturating_mul(2);
-            let sort = place.sort.as_str();
             if let Some(last) = page.items.last().or(page.last_key.as_ref()) {
-                let last = last.get(sort).and_then(Value::as_b).unwrap_or_default();
-                stream.span = stream.span.clone().after(last, scan.direction);
+                stream.span = stream.span.clone().after(partition.sort_of(last)?, scan.direction);
             }
             for row in page.items {
-                stream.entries.push_back(entry(row, sort, self.facets.len())?);
+                stream.entries.push_back(entry(row, partition.sort(), self.facets.len())?);
             }
         }
         Ok(())

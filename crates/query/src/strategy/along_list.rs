@@ -25,19 +25,17 @@ impl AlongList {
     /// Reads more and more at once, as the first rows have shown that few match.
     pub(super) async fn run(&self, scan: &mut ListScan<'_>) -> Result<End, Error> {
         let mut rows = scan.wanted().saturating_mul(2).min(ROWS_AT_ONCE_MAX);
-        let mut rows_max = self.rows_max.map(|rows| scan.cost.rows.saturating_add(rows));
+        let mut rows_max = self.rows_max.map(|rows| scan.state.cost.rows.saturating_add(rows));
         loop {
-            if rows_max.take_if(|rows_max| scan.cost.rows > *rows_max).is_some()
+            if rows_max.take_if(|rows_max| scan.state.cost.rows > *rows_max).is_some()
                 && let Some(end) = self.go_on(scan).await?
             {
                 return Ok(end);
             }
             // Each may be a row of the index and one of its own.
-            let affordable = scan.request.budget.rows.saturating_sub(scan.cost.rows) / 2;
+            let affordable = scan.request.budget.rows.saturating_sub(scan.state.cost.rows) / 2;
             let limit = rows.min(usize::try_from(affordable).unwrap_or(usize::MAX)).max(1);
-            let page = scan.reader.page(&scan.place, &scan.span, scan.direction, limit).await?;
-            scan.cost.rows += page.scanned;
-            scan.cost.bytes += page.scanned_bytes;
+            let page = scan.page(limit).await?;
             let matching = self.matching(scan, page.items).await?;
             if let Some(end) = scan.fetch_in_order(&matching).await? {
                 return Ok(end);
@@ -82,8 +80,7 @@ impl AlongList {
         rows: Vec<Item>,
     ) -> Result<Vec<Entry>, Error> {
         let (layout, of) = (scan.reader.layout, (scan.request.entity, scan.request.list));
-        let sort = scan.place.sort.clone();
-        let ordinal = |row: &Item| layout.number_at(of, row.get(sort.as_str())?.as_b()?);
+        let ordinal = |row: &Item| layout.number_at(of, scan.partition.sort_of(row).ok()?);
         let ordinals: Vec<Option<u64>> = rows.iter().map(ordinal).collect();
         let matches = scan.which_match(&*self.node, &ordinals).await?;
         let kept = rows.into_iter().zip(matches).filter(|(_, matches)| *matches);

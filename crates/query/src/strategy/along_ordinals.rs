@@ -1,14 +1,12 @@
 //! Along the ordinals, for lists in order of creation: what matches comes in the order of the list.
 
-use keyloom_model::EntityId;
 use keyloom_store::Direction;
-use keyloom_value::Value;
 
 use crate::bound::PageBound;
 use crate::fetch::BATCH_MAX;
 use crate::list_scan::{Entry, ListScan};
-use crate::nodes::{NodeRef, Owners};
-use crate::ordinal::OrdinalKey;
+use crate::nodes::NodeRef;
+use crate::ordinal::{OrdinalKey, Owners};
 use crate::{End, Error};
 
 /// What matches, in the order of a list that is in order of creation.
@@ -80,10 +78,9 @@ async fn fetch_ordinals(
 ) -> Result<bool, Error> {
     let mut ascending = ordinals.to_vec();
     ascending.sort_unstable();
-    let of: (EntityId, Option<&Value>) = (scan.request.entity, scan.request.tenant.as_ref());
-    let mut keys = match scan.reader.owned_keys(&ascending, owners) {
+    let mut keys = match scan.ordinals().owned_keys(&ascending, owners) {
         Some(keys) => keys,
-        None => scan.reader.ordinal_keys(of, &ascending, &mut scan.cost).await?,
+        None => scan.ordinals().keys(&ascending, &mut scan.state.cost).await?,
     };
     if scan.direction == Direction::Backward {
         keys.reverse();

@@ -10,8 +10,10 @@ use super::along_list::AlongList;
 use super::along_ordinals::AlongOrdinals;
 use super::small_set::SmallSet;
 use crate::bound::PageBound;
+use crate::hidden::Hidden;
 use crate::list_scan::ListScan;
 use crate::nodes::{Node, NodeRef};
+use crate::posting_list::PostingOwner;
 use crate::{End, Error, Filter, ListRequest, Reader};
 
 /// How a page is found. Cheap to clone, for the record of what ran.
@@ -67,8 +69,8 @@ impl ListScan<'_> {
         // What is not seen is left out when entities are fetched; but one that has lost a reference
         // may pass because of that, and must be found.
         if self.reader.can_join(request) {
-            let of = (request.entity, request.tenant.as_ref());
-            self.hidden = self.reader.hidden(of, (&mut self.deletions, &mut self.cost)).await?;
+            let owner = PostingOwner::of(self.reader, request);
+            self.hidden = Hidden::read(self.reader, owner, &mut self.state).await?;
         }
         self.search().choose(request).await
     }
