@@ -1,4 +1,4 @@
-//! What entities must have to be found, in the names of the model.
+//! Filters by tags and facets, in the names of the model.
 
 use keyloom_model::{Entity, FieldId};
 use keyloom_query as query;
@@ -29,39 +29,39 @@ enum Kind {
 }
 
 impl Filter {
-    /// A tag.
+    /// Entities with a tag.
     pub fn tag(key: impl Into<String>, value: impl Into<String>) -> Filter {
         Filter(Kind::Tag { field: None, key: key.into(), value: Some(value.into()) })
     }
 
-    /// A tag of this key, whatever its value.
+    /// Entities with a tag of this key, whatever its value.
     pub fn has_tag(key: impl Into<String>) -> Filter {
         Filter(Kind::Tag { field: None, key: key.into(), value: None })
     }
 
-    /// A value of a facet of the list.
+    /// Entities with a value of a facet of the list.
     pub fn facet(field: impl Into<String>, value: impl Into<Value>) -> Filter {
         Filter(Kind::Facet { field: field.into(), value: value.into() })
     }
 
-    /// All of these.
+    /// Entities that pass all of these.
     pub fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
         Filter(Kind::All(filters.into_iter().collect()))
     }
 
-    /// At least one of these.
+    /// Entities that pass at least one of these.
     pub fn any(filters: impl IntoIterator<Item = Filter>) -> Filter {
         Filter(Kind::Any(filters.into_iter().collect()))
     }
 
-    /// Not this.
+    /// Entities that do not pass this.
     #[expect(clippy::should_implement_trait, reason = "it reads as the words do, after a filter")]
     #[must_use]
     pub fn not(self) -> Filter {
         Filter(Kind::Not(Box::new(self)))
     }
 
-    /// The same tags in a field of this name, for entities that have several fields with tags.
+    /// Looks for the tag in the field of this name, for entities with several fields of tags.
     #[must_use]
     pub fn in_field(mut self, name: &str) -> Filter {
         if let Kind::Tag { field, .. } = &mut self.0 {
@@ -70,7 +70,7 @@ impl Filter {
         self
     }
 
-    /// Whether it is about nothing but one facet.
+    /// Whether the filter tests only one facet.
     pub(crate) fn is_by_facet(&self, name: &str) -> bool {
         match &self.0 {
             Kind::Facet { field, .. } => field == name,
@@ -116,7 +116,7 @@ pub(crate) fn resolve_all(
     Ok(filters.all(parts.collect::<Result<_, Error>>()?).if_selective())
 }
 
-/// The field that tags are looked for in.
+/// Returns the field that holds the tags.
 pub(crate) fn tag_field(entity: &Entity, name: Option<&str>) -> Result<FieldId, Error> {
     if let Some(name) = name {
         return entity.find_field(name).ok_or_else(|| no_field(entity, name));

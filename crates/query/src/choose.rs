@@ -30,7 +30,7 @@ pub enum Comparison {
     AtLeast,
 }
 
-/// Declared queries of one entity, one of which is to answer.
+/// Declared queries of one entity to choose from.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidates<'c> {
     /// The entity.
@@ -41,7 +41,7 @@ pub struct Candidates<'c> {
     pub uniques: &'c [UniqueId],
 }
 
-/// The query that answers, with what each condition means for it.
+/// The query that answers, with the role of each condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
     /// The entity that has these values of a unique.
@@ -50,16 +50,16 @@ pub enum Chosen {
     List(ChosenList),
 }
 
-/// A list, and what narrows it.
+/// A list, and the conditions on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenList {
-    /// Which.
+    /// The list.
     pub list: ListId,
     /// A value for each field of its `by`.
     pub by: Vec<(FieldId, Value)>,
     /// Conditions on the fields of its order.
     pub bounds: Vec<Condition>,
-    /// Facets with the values of which one is asked for.
+    /// Facets, each with the values of which an entity must have one.
     pub facets: Vec<(FieldId, Vec<Value>)>,
 }
 

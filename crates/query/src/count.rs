@@ -21,7 +21,7 @@ use crate::{Budget, CountNumber, CountPage, CountRequest, CursorKey, Error, Read
 const PAGE_ROWS: usize = 1_000;
 
 /// A checked request.
-struct Question<'q> {
+struct CheckedCount<'q> {
     request: &'q CountRequest,
     /// The fields that the numbers are kept by, in the order of the count's `split`.
     fields: Vec<FieldId>,
@@ -31,7 +31,7 @@ struct Question<'q> {
 
 /// Where the rows of a count are.
 struct CountRead<'r> {
-    question: Question<'r>,
+    checked: CheckedCount<'r>,
     partition: Partition<'r>,
     span: Span,
 }
@@ -73,7 +73,7 @@ impl Reader<'_> {
         cursors: &CursorKey,
         cursor: Option<&str>,
     ) -> Result<CountPage, Error> {
-        let question = self.question(request)?;
+        let checked = self.check_count(request)?;
         let CountRequest { entity, count, tenant, by, .. } = request;
         let partition = self.layout.count_partition((*entity, *count), tenant.as_ref(), by);
         // A partition that does not fit into a key has no numbers, and no cursors.
@@ -81,14 +81,14 @@ impl Reader<'_> {
         let declared = self.layout.model().entity(*entity);
         let fingerprint = Fingerprint::of_count(declared, &partition, request);
         let after = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
-        let prefix = question.prefix.as_bytes();
+        let prefix = checked.prefix.as_bytes();
         let span = Span::new(Some(prefix.to_vec()), KeyBytes::after_prefix(prefix));
         let span = match &after {
             _ if partition.is_empty() => Span::empty(),
             None => span,
             Some(position) => span.after(position, Direction::Forward),
         };
-        let read = CountRead { question, partition: Partition::of_table(&partition), span };
+        let read = CountRead { checked, partition: Partition::of_table(&partition), span };
         let mut sums = self.sums_at_once(&read).await?;
         let next = sums.passed.filter(|_| !sums.is_all);
         let next = next.map(|position| cursors.seal(&fingerprint, &position));
@@ -99,7 +99,7 @@ impl Reader<'_> {
         Ok(CountPage { numbers: sums.done, next, read: sums.read, is_torn })
     }
 
-    fn question<'q>(&self, request: &'q CountRequest) -> Result<Question<'q>, Error> {
+    fn check_count<'q>(&self, request: &'q CountRequest) -> Result<CheckedCount<'q>, Error> {
         let CountRequest { entity: id, count, tenant, by, only, split, limit } = request;
         check_limit(*limit)?;
         check_tenant(self.layout, *id, tenant.as_ref())?;
@@ -120,7 +120,7 @@ impl Reader<'_> {
         let given = |field: &FieldId| only.iter().find(|(only, _)| only == field);
         let first = fields.iter().map_while(|field| given(field).map(|(_, value)| value.clone()));
         let prefix = self.layout.cell_prefix(*id, &fields, &first.collect::<Vec<_>>());
-        Ok(Question { request, fields, prefix })
+        Ok(CheckedCount { request, fields, prefix })
     }
 
     /// Reads the numbers of one moment, as far as deletions are concerned.
@@ -143,7 +143,7 @@ impl Reader<'_> {
         read: &CountRead<'_>,
         state: &mut ReadState,
     ) -> Result<Option<Sums>, Error> {
-        let CountRead { question, partition, span } = read;
+        let CountRead { checked, partition, span } = read;
         let (mut sums, mut span) = (Sums::default(), span.clone());
         loop {
             let page = self.page(partition.first(&span, PAGE_ROWS), &mut state.cost).await?;
@@ -155,7 +155,7 @@ impl Reader<'_> {
                 return Ok(None);
             }
             for row in &page.items {
-                let mut sum = self.sum_of(question, row)?;
+                let mut sum = self.sum_of(checked, row)?;
                 if let Some(takers) = takers_of(row) {
                     sum.number = match state.any_happened(&takers) {
                         true => -sum.number,
@@ -165,8 +165,8 @@ impl Reader<'_> {
                 match sums.open.as_mut().filter(|open| open.position == sum.position) {
                     Some(open) => open.number += sum.number,
                     None => {
-                        sums.close(question);
-                        if sums.done.len() >= question.request.limit as usize {
+                        sums.close(checked);
+                        if sums.done.len() >= checked.request.limit as usize {
                             return Ok(Some(sums));
                         }
                         sums.open = Some(sum);
@@ -174,7 +174,7 @@ impl Reader<'_> {
                 }
             }
             let Some(last) = &page.last_key else {
-                sums.close(question);
+                sums.close(checked);
                 sums.is_all = true;
                 return Ok(Some(sums));
             };
@@ -185,27 +185,27 @@ impl Reader<'_> {
         }
     }
 
-    fn sum_of(&self, question: &Question<'_>, row: &Item) -> Result<Sum, Error> {
+    fn sum_of(&self, checked: &CheckedCount<'_>, row: &Item) -> Result<Sum, Error> {
         let wrong = |attribute| unreadable(row, Unreadable { attribute });
         let number = Counter::number(row).ok_or_else(|| wrong(keyloom_model::attribute::COUNT))?;
-        let id = question.request.entity;
+        let id = checked.request.entity;
         let sort = row.get(SORT).and_then(Value::as_b).ok_or_else(|| wrong(SORT))?;
-        let values = self.layout.cell_values(id, &question.fields, sort);
+        let values = self.layout.cell_values(id, &checked.fields, sort);
         let values = values.ok_or_else(|| wrong(SORT))?;
-        let position = self.layout.cell_prefix(id, &question.fields, &values).into_vec();
+        let position = self.layout.cell_prefix(id, &checked.fields, &values).into_vec();
         Ok(Sum { position, values, number })
     }
 }
 
 impl Sums {
     /// Completes the last number: no more rows follow for it.
-    fn close(&mut self, question: &Question<'_>) {
+    fn close(&mut self, checked: &CheckedCount<'_>) {
         let Some(sum) = self.open.take() else { return };
         let value_of = |field: &FieldId| {
-            let place = question.fields.iter().position(|kept| kept == field)?;
+            let place = checked.fields.iter().position(|kept| kept == field)?;
             sum.values.get(place)
         };
-        let CountRequest { only, split, .. } = question.request;
+        let CountRequest { only, split, .. } = checked.request;
         let is_asked = only.iter().all(|(field, value)| value_of(field) == Some(value));
         let count = u64::try_from(sum.number).ok().filter(|count| *count > 0 && is_asked);
         if let Some(count) = count {

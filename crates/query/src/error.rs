@@ -32,7 +32,7 @@ pub enum Error {
         reason: Unreadable,
     },
     /// The store returned none of the rows, several times: retry later.
-    #[error("The store left {rows} rows of a batch unanswered, several times: ask again later.")]
+    #[error("The store left {rows} rows of a batch unread, several times: retry later.")]
     Unanswered {
         /// How many rows are left.
         rows: usize,

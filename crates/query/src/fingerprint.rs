@@ -15,17 +15,22 @@ pub(crate) struct Fingerprint([u8; Fingerprint::LEN]);
 /// Hashes the pieces of a query, each with its length, so that no two sequences hash alike.
 struct Pieces(Sha256);
 
+/// What identifies a list and what narrows it.
+pub(crate) struct ListIdentity<'l> {
+    pub(crate) entity: &'l Entity,
+    pub(crate) list: &'l List,
+    pub(crate) partition: &'l [u8],
+    /// The canonical text of the filter.
+    pub(crate) filter: Option<&'l str>,
+}
+
 impl Fingerprint {
     pub(crate) const LEN: usize = 16;
 
     /// The fingerprint of a list. The partition has the names of entity and list, the tenant and the values of
     /// `by`; the span has the range; the filter is in canonical form.
-    pub(crate) fn of_list(
-        (entity, list): (&Entity, &List),
-        partition: &[u8],
-        (span, direction): (&Span, Direction),
-        filter: Option<&str>,
-    ) -> Fingerprint {
+    pub(crate) fn of_list(of: &ListIdentity<'_>, span: &Span, direction: Direction) -> Fingerprint {
+        let ListIdentity { entity, list, partition, filter } = of;
         let mut pieces = Pieces::new("pages");
         pieces.add(partition);
         pieces.add_count(list.by.len());

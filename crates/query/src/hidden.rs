@@ -26,7 +26,7 @@ impl Hidden {
         self.all.is_empty() && self.by_field.is_empty()
     }
 
-    /// Leaves those out that do not count as members of a posting list.
+    /// Removes ordinals that do not count as members of a posting list.
     pub(crate) fn leave_out(&self, entity: &Entity, list: &PostingList, members: &mut Members) {
         members.and_not(&self.all);
         for (field, hidden) in &self.by_field {

@@ -140,4 +140,4 @@ pub use reader::Reader;
 pub use request_error::RequestError;
 pub use strategy::{Ran, Strategy};
 pub use total::Total;
-pub use values::{Counted, ValueCount, ValuePage};
+pub use values::{Counted, Resume, ValueCount, ValuePage};

@@ -7,7 +7,7 @@
 use keyloom_value::KeyBytes;
 
 use crate::bound::{PageBound, Toward};
-use crate::fingerprint::Fingerprint;
+use crate::fingerprint::{Fingerprint, ListIdentity};
 use crate::list_scan::{ListPart, ListScan};
 use crate::partition::Partition;
 use crate::request_error::{check_limit, check_tenant, check_values};
@@ -44,7 +44,7 @@ impl Reader<'_> {
         cursor: Option<&str>,
     ) -> Result<(ListPage, Ran), Error> {
         let partition = self.list_partition(request)?;
-        let span = request.range.span(self.layout, (request.entity, request.list))?;
+        let span = request.range.span(self.layout, request.entity, request.list)?;
         // A partition that does not fit into a key has no entities, and no cursors.
         let partition_bytes = partition.as_ref().map_or(&[][..], KeyBytes::as_bytes);
         let fingerprint = self.list_fingerprint(request, partition_bytes, &span);
@@ -91,9 +91,9 @@ impl Reader<'_> {
     ) -> Fingerprint {
         let entity = self.layout.model().entity(request.entity);
         let filter = request.filter.as_ref().map(|filter| filter.canonical(entity));
-        let list = entity.list(request.list);
-        let part = (span, request.direction);
-        Fingerprint::of_list((entity, list), partition, part, filter.as_deref())
+        let (list, filter) = (entity.list(request.list), filter.as_deref());
+        let of = ListIdentity { entity, list, partition, filter };
+        Fingerprint::of_list(&of, span, request.direction)
     }
 
     fn list_partition(&self, request: &ListRequest) -> Result<Option<KeyBytes>, Error> {

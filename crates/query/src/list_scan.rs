@@ -1,5 +1,5 @@
 //! A list that is being read for a page: what was found, where the page ends, what is left. Every
-//! strategy ends here, in [`ListScan::fetch`], which decides by own rows what is on the page.
+//! strategy ends in [`ListScan::fetch`], which decides by own rows what is on the page.
 
 use keyloom_model::{OwnRow, Unreadable, attribute};
 use keyloom_store::{Direction, Members, Page, yield_point};
@@ -16,7 +16,7 @@ use crate::strategy::Ran;
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
 use crate::{Budget, End, Error, Filter, ListRequest, Reader};
 
-/// Whether there can be more after what was read.
+/// Whether more can follow what was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     Nothing,
@@ -28,32 +28,32 @@ pub(crate) struct ListScan<'s> {
     pub(crate) reader: &'s Reader<'s>,
     pub(crate) request: &'s ListRequest,
     pub(crate) partition: Partition<'s>,
-    /// Which way it is read: against that of the request for a page before another.
+    /// The direction of reading: against that of the request for a previous page.
     pub(crate) direction: Direction,
-    /// What is left to be read.
+    /// What is left to read.
     pub(crate) span: Span,
     /// Behind the last entity that was decided on: where the page ends.
     pub(crate) end: Option<PageBound>,
     pub(crate) found: Vec<OwnRow>,
-    /// How many more than the page has are looked for, to know whether something follows.
+    /// How many entities beyond the page are looked for, to know whether more follow.
     ahead: usize,
     pub(crate) state: ReadState,
-    /// Who does not count as a member of posting lists, where that must be known.
+    /// Ordinals that do not count as members of posting lists, where that matters.
     pub(crate) hidden: Hidden,
-    /// Whether something was found before it was known that a deletion has happened.
+    /// Whether rows were read before a deletion was known to have happened.
     is_stale: bool,
-    /// Which strategies ran for it.
+    /// The strategies that ran.
     pub(crate) ran: Ran,
 }
 
-/// What of a list is read, and which way.
+/// The part of a list to read, and the direction.
 pub(crate) struct ListPart<'p> {
     pub(crate) partition: Partition<'p>,
     pub(crate) direction: Direction,
     pub(crate) span: Span,
 }
 
-/// A page that is full: how many are on it, and where it ends.
+/// A full page: its size, and where it ends.
 pub(crate) struct FullPage {
     count: usize,
     end: Option<PageBound>,
@@ -91,7 +91,7 @@ impl<'s> ListScan<'s> {
 }
 
 impl<'s> ListScan<'s> {
-    /// Reads a page as if no deletion had come between.
+    /// Reads a page at one moment, as far as deletions are concerned.
     pub(crate) async fn read(&mut self, begin: Option<&PageBound>) -> Result<End, Error> {
         let span = self.span.clone();
         for _ in 0..ATTEMPTS_MAX {
@@ -122,8 +122,8 @@ impl<'s> ListScan<'s> {
         }
     }
 
-    /// Whether a full page is the last. What follows in the list may not pass the filter, so it is
-    /// read until one does; the next page begins behind this one all the same.
+    /// Finds out whether a full page is the last. What follows in the list may not pass the filter, so
+    /// it reads until something does; the next page still begins behind this one.
     async fn look_ahead(&mut self) -> Result<End, Error> {
         if self.request.filter.is_none() {
             return Ok(End::Limit);
@@ -140,13 +140,13 @@ impl<'s> ListScan<'s> {
         Ok(end)
     }
 
-    /// From now on one more is looked for than the page has.
+    /// Starts to look for one entity beyond the page.
     pub(crate) fn begin_ahead(&mut self) -> FullPage {
         self.ahead = 1;
         FullPage { count: self.found.len(), end: self.end.clone() }
     }
 
-    /// The page is what it was before one more was looked for.
+    /// Restores the page that was full before one more was looked for.
     pub(crate) fn end_ahead(&mut self, page: FullPage) {
         self.ahead = 0;
         self.found.truncate(page.count);
@@ -165,13 +165,13 @@ impl<'s> ListScan<'s> {
         self.reader.page(request, &mut self.state.cost).await
     }
 
-    /// One page of the index, and what it leads to.
+    /// Reads one page of the index and the entities it leads to.
     async fn step(&mut self) -> Result<Rest, Error> {
-        // An entity takes two rows, one of the index and its own.
+        // An entity costs two rows: one of the index and its own.
         let affordable = self.request.budget.rows.saturating_sub(self.state.cost.rows) / 2;
         let affordable = usize::try_from(affordable).unwrap_or(usize::MAX).max(1);
         let wanted = self.wanted().min(affordable);
-        // One more, to know whether there is one.
+        // One more, to know whether more follow.
         let page = self.page(wanted + 1).await?;
         let rest = match page.last_key {
             None if page.items.len() <= wanted => Rest::Nothing,
@@ -195,7 +195,7 @@ impl<'s> ListScan<'s> {
         Ok(rest)
     }
 
-    /// Reads the own rows of entries, in order, and says how many it has read.
+    /// Reads the own rows of entries, in order. Returns how many it has read.
     pub(crate) async fn fetch(&mut self, entries: &[Entry]) -> Result<usize, Error> {
         let keys: Vec<RawKey> = entries.iter().map(|entry| entry.key.clone()).collect();
         for _ in 0..ATTEMPTS_MAX {
@@ -229,8 +229,8 @@ impl<'s> ListScan<'s> {
         Err(Error::Unanswered { rows: keys.len() })
     }
 
-    /// Whether an entity from which a deletion may have taken a reference is in the list, and
-    /// passes the filter, still. It was in the list before.
+    /// Whether an entity that may have lost a reference to a deletion is still in the list and passes
+    /// the filter. It was in the list before.
     fn is_listed(&self, row: &OwnRow) -> bool {
         let entity = self.reader.layout.model().entity(self.request.entity);
         let list = entity.list(self.request.list);
@@ -243,30 +243,30 @@ impl<'s> ListScan<'s> {
         list.by.iter().chain(tested).chain(ordered).all(has) && self.passes(&row.image)
     }
 
-    /// The entry that a row of the index is.
+    /// The entry of an index row.
     pub(crate) fn entry(&self, mut row: Item) -> Result<Entry, Error> {
         let wrong = |row: &Item| unreadable(row, Unreadable { attribute: attribute::SORT });
         let position = take_bytes(&mut row, self.partition.sort()).ok_or_else(|| wrong(&row))?;
         Ok(Entry { position, key: RawKey::take(&mut row).ok_or_else(|| wrong(&row))? })
     }
 
-    /// Where a row of the index is.
+    /// The position of an index row.
     pub(crate) fn position(&self, row: &Item) -> Result<Vec<u8>, Error> {
         self.partition.sort_of(row).map(<[u8]>::to_vec)
     }
 
-    /// Everything up to a position was decided on.
+    /// Moves the end of the page behind a position: everything before was decided on.
     pub(crate) fn pass(&mut self, position: Vec<u8>) {
         self.pass_bound(PageBound::behind(position, self.direction));
     }
 
-    /// Everything up to a bound was decided on.
+    /// Moves the end of the page to a bound: everything before was decided on.
     pub(crate) fn pass_bound(&mut self, bound: PageBound) {
         self.narrow(&bound);
         self.end = Some(bound);
     }
 
-    /// Nothing up to a position needs to be read again, and the page ends where it did.
+    /// Leaves out everything up to a position, without moving the end of the page.
     pub(crate) fn skip(&mut self, position: Vec<u8>) {
         self.narrow(&PageBound::behind(position, self.direction));
     }
@@ -276,19 +276,19 @@ impl<'s> ListScan<'s> {
         self.span = span.beyond(bound, self.direction);
     }
 
-    /// How many more entities are asked for.
+    /// How many more entities are wanted.
     pub(crate) fn wanted(&self) -> usize {
         (self.request.limit as usize + self.ahead).saturating_sub(self.found.len())
     }
 
-    /// A search through nodes, at the cost of this page.
+    /// A search through nodes, with the budget and the cost of this page.
     pub(crate) fn search(&mut self) -> Search<'_> {
         let (direction, budget) = (self.direction, self.request.budget);
         let (hidden, cost) = (&self.hidden, &mut self.state.cost);
         Search { reader: self.reader, direction, budget, hidden, cost }
     }
 
-    /// Which of some ordinals match a node. One that is not known may.
+    /// Which ordinals match a node. An unknown one may.
     pub(crate) async fn which_match(
         &mut self,
         node: &dyn Node,
@@ -301,7 +301,7 @@ impl<'s> ListScan<'s> {
         Ok(ordinals.iter().map(matches).collect())
     }
 
-    /// Fetches entries in their order; why it ended, if not all were fetched.
+    /// Fetches entries in order. Returns why it stopped, if not all were fetched.
     pub(crate) async fn fetch_in_order(&mut self, entries: &[Entry]) -> Result<Option<End>, Error> {
         let mut left = entries;
         while !left.is_empty() {
@@ -327,8 +327,8 @@ impl<'s> ListScan<'s> {
         self.request.filter.as_ref().is_none_or(holds)
     }
 
-    /// The entries of this part of the list that have these ascending ordinals, in its order, as
-    /// their own rows say.
+    /// Reads the entries of this part of the list that have these ascending ordinals, in its order,
+    /// by their own rows.
     pub(crate) async fn entries_with(&mut self, ordinals: &[u64]) -> Result<Vec<Entry>, Error> {
         let keys = self.ordinals().keys(ordinals, &mut self.state.cost).await?;
         let keys: Vec<RawKey> = keys.into_iter().map(|found| found.key).collect();

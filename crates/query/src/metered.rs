@@ -40,6 +40,13 @@ pub struct Metered<S: ?Sized> {
     store: Arc<S>,
 }
 
+/// A request for rows in key order.
+struct PageRead {
+    call: &'static str,
+    index: Option<String>,
+    consistency: Consistency,
+}
+
 impl<S: Read + ?Sized> Metered<S> {
     /// Wraps a store of which nothing was read yet.
     pub fn new(store: Arc<S>) -> Metered<S> {
@@ -55,9 +62,11 @@ impl<S: Read + ?Sized> Metered<S> {
         self.reads.lock().unwrap_or_else(PoisonError::into_inner).push(read);
     }
 
-    fn note_page(&self, call: &'static str, (index, halves): (Option<String>, u64), page: &Page) {
+    fn note_page(&self, request: PageRead, page: &Page) {
+        let PageRead { call, index, consistency } = request;
         let (rows, bytes) = (page.scanned, page.scanned_bytes);
-        self.note(StoreRead { call, index, rows, bytes, half_units: units(bytes) * halves });
+        let half_units = units(bytes) * halves(consistency);
+        self.note(StoreRead { call, index, rows, bytes, half_units });
     }
 
     /// Rows that are rounded one by one; a size for each, 0 for what is not there.
@@ -114,9 +123,9 @@ impl<S: Read + ?Sized> Read for Metered<S> {
     fn query(&self, query: Query) -> Answer<'_, Page> {
         Box::pin(async move {
             let index = query.index.as_ref().map(ToString::to_string);
-            let kind = (index, halves(query.consistency));
+            let read = PageRead { call: "query", index, consistency: query.consistency };
             let page = self.store.query(query).await?;
-            self.note_page("query", kind, &page);
+            self.note_page(read, &page);
             Ok(page)
         })
     }
@@ -124,9 +133,9 @@ impl<S: Read + ?Sized> Read for Metered<S> {
     fn scan(&self, scan: Scan) -> Answer<'_, Page> {
         Box::pin(async move {
             let index = scan.index.as_ref().map(ToString::to_string);
-            let kind = (index, halves(scan.consistency));
+            let read = PageRead { call: "scan", index, consistency: scan.consistency };
             let page = self.store.scan(scan).await?;
-            self.note_page("scan", kind, &page);
+            self.note_page(read, &page);
             Ok(page)
         })
     }

@@ -11,12 +11,12 @@ use crate::partition::Partition;
 use crate::span::Span;
 use crate::{Error, ReadCost, Reader};
 
-/// Ordinals that are so close are read together, with those between them: some rows more are cheaper
-/// than a read more. Measured, where the store has sets; it is on this machine.
+/// Ordinals at most this far apart are read together, with those between them: a few more rows are
+/// cheaper than another read. Measured for stores with sets, which are local.
 const GAP_MAX: u64 = 4;
-/// The same where it may be far away.
+/// The same for stores without sets, which may be remote.
 const GAP_FAR_MAX: u64 = 8;
-/// As many entities as a range of ordinals is read at once for.
+/// How many rows one request for a range of ordinals reads.
 const RUN_MAX: usize = 512;
 
 /// The partitions of entities' own rows, by ordinal.
@@ -92,8 +92,7 @@ impl Ordinals<'_> {
 }
 
 impl Reader<'_> {
-    /// The entities that have an ordinal: one, or none; more only by damage. Also those that are not
-    /// seen any more.
+    /// Returns the entities that have an ordinal, visible or not: one or none; more only by damage.
     ///
     /// # Errors
     ///

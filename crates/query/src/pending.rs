@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use keyloom_model::{Layout, Matching, Unreadable, attribute};
-use keyloom_store::{Direction, ListSets, Members, SetName, Sets, TableName};
+use keyloom_store::{Direction, ListSets, Members, SetName};
 use keyloom_value::KeyBytes;
 
 use crate::fetch::unreadable;
@@ -16,7 +16,7 @@ use crate::span::Span;
 use crate::visible::{ReadState, Verdict};
 use crate::{Budget, Error, ReadCost, Reader};
 
-/// As many posting lists of deletions as are looked for at once.
+/// How many posting lists of deletions one request lists.
 const LISTS_MAX: u32 = 100;
 
 /// A posting list of what a deletion takes.
@@ -91,8 +91,12 @@ async fn pending_lists(
     cost: &mut ReadCost,
 ) -> Result<Vec<PendingList>, Error> {
     let prefix = reader.layout.pending_prefix(owner.entity, owner.tenant);
-    let parts = match reader.store.sets().filter(|_| reader.layout.matching() == Matching::Sets) {
-        Some(sets) => parts_of_sets(reader.table, sets, &prefix, cost).await?,
+    let parts = match reader.layout.matching() {
+        Matching::Sets => parts_of_sets(reader, &prefix, cost).await?,
+        Matching::Rows => None,
+    };
+    let parts = match parts {
+        Some(parts) => parts,
         None => parts_of_rows(reader, &prefix, cost).await?,
     };
     let list = |part: &Vec<u8>| {
@@ -105,17 +109,17 @@ async fn pending_lists(
     Ok(parts.iter().filter_map(list).collect())
 }
 
-/// What follows a prefix in the names of sets.
+/// What follows a prefix in the names of sets; none if the store has no sets.
 async fn parts_of_sets(
-    table: &TableName,
-    sets: &dyn Sets,
+    reader: &Reader<'_>,
     prefix: &KeyBytes,
     cost: &mut ReadCost,
-) -> Result<Vec<Vec<u8>>, Error> {
+) -> Result<Option<Vec<Vec<u8>>>, Error> {
+    let Some(sets) = reader.store.sets() else { return Ok(None) };
     let (mut parts, mut after) = (vec![], None);
     let prefix = prefix.as_bytes();
     loop {
-        let (table, limit) = (table.clone(), LISTS_MAX);
+        let (table, limit) = (reader.table.clone(), LISTS_MAX);
         let list = ListSets { table, prefix: prefix.to_vec(), after, limit };
         let found = sets.list_sets(list).await?;
         cost.rows += found.len() as u64;
@@ -124,7 +128,7 @@ async fn parts_of_sets(
         parts.extend(found.iter().map(|size| part(&size.set)));
         match found.into_iter().nth(LISTS_MAX as usize - 1) {
             Some(last) => after = Some(last.set),
-            None => return Ok(parts),
+            None => return Ok(Some(parts)),
         }
     }
 }

@@ -39,7 +39,8 @@ impl Range {
     pub(crate) fn span(
         &self,
         layout: &Layout,
-        (entity, list): (EntityId, ListId),
+        entity: EntityId,
+        list: ListId,
     ) -> Result<Span, RequestError> {
         let declared = layout.model().entity(entity).list(list);
         self.check(layout, entity, declared)?;

@@ -8,7 +8,7 @@ use keyloom_value::Value;
 #[non_exhaustive]
 pub enum RequestError {
     /// The limit is out of range.
-    #[error("A limit of {limit} cannot be: ask for 1 to {limit_max}.")]
+    #[error("The limit {limit} is out of range: use 1 to {limit_max}.")]
     Limit {
         /// The limit that was given.
         limit: u32,
@@ -16,13 +16,13 @@ pub enum RequestError {
         limit_max: u32,
     },
     /// The entity belongs to tenants, and none was given.
-    #[error("Every `{entity}` belongs to a tenant: say whose to read.")]
+    #[error("Every `{entity}` belongs to a tenant: name the one to read.")]
     TenantMissing {
         /// The entity.
         entity: String,
     },
     /// All tenants share the entity, and one was given.
-    #[error("All tenants share `{entity}`: ask without a tenant.")]
+    #[error("All tenants share `{entity}`: leave out the tenant.")]
     TenantGiven {
         /// The entity.
         entity: String,
@@ -51,7 +51,7 @@ pub enum RequestError {
         restricted: usize,
     },
     /// A value is not of the type of its field.
-    #[error("A value that was given for `{field}` is not of the type {expected}.")]
+    #[error("A value of `{field}` is not of the type {expected}.")]
     Value {
         /// The field, or what stands in its place.
         field: String,
@@ -65,7 +65,7 @@ pub enum RequestError {
         field: String,
     },
     /// A filter names a field that is not a facet of the list.
-    #[error("`{field}` is no facet of the list `{list}`: declare it in `facets` of that list.")]
+    #[error("`{field}` is not a facet of the list `{list}`: declare it in `facets` of that list.")]
     NotAFacet {
         /// The list.
         list: String,
@@ -73,7 +73,7 @@ pub enum RequestError {
         field: String,
     },
     /// A filter has too many tests, or they are nested too deep.
-    #[error("A filter has at most {tests} tests, {depth} deep: ask for less.")]
+    #[error("The filter is too large: use at most {tests} tests, nested at most {depth} deep.")]
     FilterTooLarge {
         /// The greatest depth.
         depth: usize,
@@ -82,8 +82,8 @@ pub enum RequestError {
     },
     /// Entities of the list, or of a range of it, cannot be counted.
     #[error(
-        "How many there are is known only of whole lists of entities with tags or facets, \
-         and `{list}` is none: count what you read."
+        "The list `{list}` has no total: only whole lists of entities with tags or facets have \
+         one. Count what you read."
     )]
     NoTotal {
         /// The list.
@@ -113,7 +113,7 @@ fn not_split(count: &str, field: &str, is_twice: bool) -> String {
     if is_twice {
         return format!("`{field}` is named twice: give one value of it, or all of them.");
     }
-    format!("The count `{count}` is not told by `{field}`: declare it in `split` of that count.")
+    format!("The count `{count}` is not split by `{field}`: declare it in `split` of that count.")
 }
 
 /// Checks a limit.

@@ -1,5 +1,5 @@
-//! Scores of a board from which deletions have taken something that is not removed yet, and what is
-//! left of them. A score and how much of it is taken are rows of their own, which are read together.
+//! Scores of a leaderboard from which deletions have taken something that is not removed yet, and what
+//! is left of them. A score and how much of it is taken are separate rows, which are read together.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
@@ -15,16 +15,17 @@ use crate::span::Span;
 use crate::visible::{ReadState, Verdict};
 use crate::{Error, ReadCost, Reader};
 
-/// How many rows are read at once.
+/// How many rows one request reads.
 const PAGE_ROWS: usize = 1_000;
-/// How many rows are read first where a value is looked for: seldom has one more.
+/// How many rows the first request for one value reads: few values have more.
 const SEEK_ROWS: usize = 8;
-/// To pass so many rows costs about as much as to look for a value.
+/// Skipping this many rows costs about as much as seeking a value.
 const PAGE_ROWS_A_VALUE: usize = 16;
-/// So many scores of one board are kept while it is read. Of more, each is read whenever it matters.
+/// How many scores of one board are kept in memory while it is read. If there are more, each is read
+/// whenever it matters.
 const HELD_MAX: usize = 1_000;
 
-/// A board of values, and whose it is.
+/// A leaderboard of values.
 #[derive(Clone)]
 pub(crate) struct Scores<'s> {
     pub(crate) of: (EntityId, BoardId),
@@ -33,24 +34,24 @@ pub(crate) struct Scores<'s> {
     pub(crate) places: KeyBytes,
 }
 
-/// Scores from which deletions have taken something, by what has them, as it is in keys.
+/// Scores from which deletions have taken something, by the key of their value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TakenScores(BTreeMap<Vec<u8>, TakenScore>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TakenScore {
-    /// The value that has it.
+    /// The value that has the score.
     pub(crate) of: Value,
-    /// As the board has it.
+    /// The score that the board has.
     pub(crate) stored: i64,
-    /// What is left of it.
+    /// What deletions leave of it.
     pub(crate) left: i64,
 }
 
 /// What deletions have taken from the scores of a board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// All of it.
+    /// All of it, in memory.
     Held(TakenScores),
     /// More than is kept.
     Many,
@@ -58,7 +59,7 @@ pub(crate) enum Taken {
 
 /// A value from which deletions have taken something.
 struct TakenRows {
-    /// The value as it is in keys.
+    /// The key of the value.
     key: Vec<u8>,
     of: Value,
     /// The rows that say how much is taken of its score.
@@ -67,8 +68,8 @@ struct TakenRows {
     taken: i64,
 }
 
-/// Goes through the values of a board from which deletions have taken something, in order of the
-/// values' keys. Holds at most a page of them.
+/// A cursor over the values of a board from which deletions have taken something, in order of their
+/// keys. Keeps at most a page of them.
 struct TakenCursor<'c> {
     reader: &'c Reader<'c>,
     board: &'c Scores<'c>,
@@ -79,11 +80,11 @@ struct TakenCursor<'c> {
     ahead: VecDeque<TakenRows>,
     /// How many rows the next page has.
     page_rows: usize,
-    /// How many values the last page was good for.
+    /// How many values were sought in the last page.
     sought: usize,
 }
 
-/// Is shown one score after the other, by the value as it is in keys, until it has seen enough.
+/// Visits scores, each with the key of its value, until it breaks.
 pub(crate) type Visit<'v> = dyn FnMut(&[u8], TakenScore) -> ControlFlow<()> + Send + 'v;
 
 impl Taken {
@@ -97,12 +98,12 @@ impl TakenScores {
         self.0.len()
     }
 
-    /// Whether something is taken from the score of a value, as it is in keys.
+    /// Whether something is taken from the score of the value with a key.
     pub(crate) fn has(&self, value: &[u8]) -> bool {
         self.0.contains_key(value)
     }
 
-    /// The score of what has a place, of which only the value matters.
+    /// The score of the value in an index key.
     pub(crate) fn at(&self, place: &[u8]) -> Option<&TakenScore> {
         if self.0.is_empty() {
             return None;
@@ -116,7 +117,7 @@ impl TakenScores {
 }
 
 impl TakenScore {
-    /// Whether it passes a test as deletions leave it, less whether it does as the board has it.
+    /// 1 if it passes a test only after deletions, -1 if only before, otherwise 0.
     pub(crate) fn correction(&self, passes: impl Fn(&Number) -> bool) -> i64 {
         let passes = |score: i64| i64::from(score > 0 && passes(&Number::from(score)));
         passes(self.left) - passes(self.stored)
@@ -220,7 +221,7 @@ impl Scores<'_> {
             else {
                 continue;
             };
-            // In a snapshot they are still what they were when they were found.
+            // In a snapshot they are unchanged since they were found.
             let rows = match reader.store.is_snapshot() {
                 true => vec![],
                 false => std::mem::take(&mut one.rows),
@@ -278,19 +279,19 @@ impl ScoreBatch {
 }
 
 impl<'c> TakenCursor<'c> {
-    /// At the start. Reads so many rows at first, and more if it is to go on from there.
+    /// A cursor at the start. Its pages grow from this many rows.
     fn new(reader: &'c Reader<'c>, board: &'c Scores<'c>, page_rows: usize) -> TakenCursor<'c> {
         let partition = Layout::pending_scores(&board.places);
         let rest = Some(Span::new(None, None));
         TakenCursor { reader, board, partition, rest, ahead: VecDeque::new(), page_rows, sought: 0 }
     }
 
-    /// Goes on to the first value that is this one or comes after it; never back. That value, with
-    /// all its rows, is then the first of what is ahead.
+    /// Moves forward to the first value with this key or a greater one. That value, with all its rows,
+    /// is then the first of what is ahead.
     async fn seek(&mut self, key: &[u8], state: &mut ReadState) -> Result<(), Error> {
         self.skip(key);
         if self.ahead.is_empty() {
-            // Large pages are for values that lie close together.
+            // Large pages pay off only for values that are close together.
             if self.sought * PAGE_ROWS_A_VALUE < self.page_rows {
                 self.page_rows = SEEK_ROWS;
             }
@@ -305,14 +306,14 @@ impl<'c> TakenCursor<'c> {
         Ok(())
     }
 
-    /// Leaves out what comes before a value.
+    /// Drops the values before a key.
     fn skip(&mut self, key: &[u8]) {
         while self.ahead.front().is_some_and(|next| next.key.as_slice() < key) {
             self.ahead.pop_front();
         }
     }
 
-    /// Values of which nothing is left to read; none at the end.
+    /// Takes values that were read completely; none at the end.
     async fn take_page(&mut self, state: &mut ReadState) -> Result<Vec<TakenRows>, Error> {
         while self.rest.is_some() && self.ahead.len() < 2 {
             self.read_page(state).await?;

@@ -65,6 +65,15 @@ struct Asked<'a> {
     family: Family,
 }
 
+/// Where counting continues, as a client says it.
+#[derive(Clone, Copy, Debug)]
+pub struct Resume<'r> {
+    /// The secret that authenticates cursors.
+    pub cursors: &'r CursorKey,
+    /// The cursor of a page before; none for the first page.
+    pub cursor: Option<&'r str>,
+}
+
 /// The posting list of one value.
 struct Member {
     /// The value as a part of a key.
@@ -94,8 +103,9 @@ impl Reader<'_> {
         &self,
         request: &ListRequest,
         counted: &Counted,
-        (cursors, cursor): (&CursorKey, Option<&str>),
+        resume: Resume<'_>,
     ) -> Result<ValuePage, Error> {
+        let Resume { cursors, cursor } = resume;
         self.check_countable(request)?;
         self.check_counted(request, counted)?;
         let fingerprint = self.values_fingerprint(request, counted);

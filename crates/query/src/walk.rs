@@ -1,8 +1,7 @@
-//! A board that is being read: its places in order, and what ranks they have.
+//! A leaderboard that is being read: its entries in order, and their ranks.
 //!
-//! What deletions have taken from scores is held as long as it is little. If it is much, it is gone
-//! through whenever it matters, with a page of it in memory: the work grows with it, the memory does
-//! not.
+//! What deletions have taken from scores is kept in memory if it is little. If it is much, it is read
+//! whenever it matters, a page at a time: the work grows with it, the memory does not.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,12 +22,12 @@ use crate::taken::{Scores, Taken, TakenScore, TakenScores, number};
 use crate::visible::{ReadState, Verdict};
 use crate::{BoardRequest, Error, Ranked, ReadCost, Reader, RequestError};
 
-/// How many steps are read at once; hardly any score has more before it.
+/// How many prefix counts one request reads; hardly any score needs more.
 const PAGE_STEPS: usize = 256;
-/// How many places more are read at once if some are left out.
+/// How many more entries one request reads if some are left out, at most.
 const PAGE_PLACES: usize = 1_000;
 
-/// A board that is being read.
+/// A leaderboard that is being read.
 pub(crate) struct Walk<'w> {
     reader: &'w Reader<'w>,
     request: &'w BoardRequest,
@@ -36,16 +35,16 @@ pub(crate) struct Walk<'w> {
     places: Option<KeyBytes>,
     slot: Slot,
     pub(crate) state: &'w mut ReadState,
-    /// Where it says what deletions take from its scores, if it ranks values.
+    /// What deletions take from its scores, if it ranks values.
     scores: Option<Scores<'w>>,
     taken: Taken,
-    /// What all that is taken was when it was gone through, if it is not held.
+    /// A hash of everything that is taken when it was read first, if it is not kept.
     seen: Option<u64>,
-    /// Whether something was read before it was known that a deletion has taken it.
+    /// Whether rows were read before a deletion was known to have taken them.
     is_stale: bool,
 }
 
-/// A place on a board.
+/// An entry of the board, without its rank.
 #[derive(Clone)]
 struct Standing {
     position: Vec<u8>,
@@ -77,7 +76,7 @@ impl<'w> Walk<'w> {
         Ok(walk)
     }
 
-    /// Whether so much is taken that it is not held.
+    /// Whether too much is taken to be kept.
     pub(crate) fn takes_many(&self) -> bool {
         self.taken == Taken::Many
     }
@@ -98,8 +97,8 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// What is asked, and the last place of a page that others follow. Around one that is not on the
-    /// board is nobody.
+    /// Reads what is asked, and the last position of a page that others follow. An entry that is not on
+    /// the board has no neighbours.
     pub(crate) async fn answer(
         &mut self,
         asked: Asked<'_>,
@@ -129,7 +128,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Places after one, or from the start.
+    /// Reads entries after a position, or from the start.
     async fn standings(
         &mut self,
         after: Option<&[u8]>,
@@ -138,12 +137,12 @@ impl<'w> Walk<'w> {
     ) -> Result<Vec<Standing>, Error> {
         let Some(places) = self.places.clone() else { return Ok(vec![]) };
         let partition = Partition::of_slot(self.slot, places.as_bytes())?;
-        // What is left of scores stands elsewhere than the scores do.
+        // What is left of a score has another position than the score.
         let beyond = self.taken_beyond(after, direction, limit).await?;
         let (mut found, mut passed, mut at) = (vec![], 0, after.map(<[u8]>::to_vec));
         'walk: loop {
             let span = self.span(at.as_deref(), direction);
-            // The one that it goes on from may be met again, and so may what is left out.
+            // The entry that it continues from may come again, and some are left out.
             let wanted = limit + 1 - found.len() + self.left_out_max();
             let request =
                 PageRequest { partition: &partition, span: &span, direction, limit: wanted };
@@ -178,7 +177,7 @@ impl<'w> Walk<'w> {
         Ok(found)
     }
 
-    /// How many more places to read at once because some are left out.
+    /// How many more entries to read at once because some are left out.
     fn left_out_max(&self) -> usize {
         match &self.taken {
             Taken::Held(scores) => scores.len().min(PAGE_PLACES),
@@ -221,7 +220,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// The first places of scores as deletions leave them, after one.
+    /// Returns the first entries with what deletions leave of their scores, after a position.
     async fn taken_beyond(
         &mut self,
         at: Option<&[u8]>,
@@ -251,7 +250,7 @@ impl<'w> Walk<'w> {
         Ok(first)
     }
 
-    /// The scores from which deletions have taken something, with what is left of them.
+    /// Reads the scores from which deletions have taken something, with what is left of them.
     async fn find_taken(&mut self) -> Result<Taken, Error> {
         let Some(scores) = self.scores.clone() else {
             return Ok(Taken::Held(TakenScores::default()));
@@ -259,7 +258,7 @@ impl<'w> Walk<'w> {
         scores.taken(self.reader, self.state).await
     }
 
-    /// Goes through all of them. If they are not held, they must be the same each time.
+    /// Visits all of them. If they are not kept, they must be the same each time.
     async fn each_taken(&mut self, add: &mut (dyn FnMut(TakenScore) + Send)) -> Result<(), Error> {
         let scores = match &self.taken {
             Taken::Held(scores) => {
@@ -281,7 +280,7 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Which values with places on a page have scores from which deletions have taken something.
+    /// Which values on a page have scores from which deletions have taken something.
     async fn taken_among(&mut self, page: &[Item]) -> Result<BTreeSet<Vec<u8>>, Error> {
         let mut values = BTreeSet::new();
         let Some(scores) = self.scores.clone().filter(|_| !self.taken.is_nothing()) else {
@@ -300,8 +299,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// What is left of the score of what has a place, if deletions have taken from it; of the place
-    /// only the value matters.
+    /// What is left of the score of the value in an index key, if deletions have taken from it.
     async fn taken_at(&mut self, place: &[u8]) -> Result<Option<TakenScore>, Error> {
         let scores = match &self.taken {
             Taken::Held(scores) => return Ok(scores.at(place).cloned()),
@@ -313,7 +311,7 @@ impl<'w> Walk<'w> {
         scores.taken_of(self.reader, value, self.state).await
     }
 
-    /// What is left of the board after a place, or at it. A value that nobody has any more is not
+    /// The part of the board after a position, or from it on backward. A value without entities is not
     /// on the board.
     fn span(&self, at: Option<&[u8]>, direction: Direction) -> Span {
         let end = match self.ranking() {
@@ -339,7 +337,7 @@ impl<'w> Walk<'w> {
         Ok(Standing { position: position.to_vec(), score, of })
     }
 
-    /// The place of one, if it has one on this board.
+    /// Reads one entry, if it is on this board.
     async fn standing(&mut self, of: &Value) -> Result<Option<Standing>, Error> {
         let Some(places) = self.places.clone() else { return Ok(None) };
         let Some(key) = self.key_of(of)? else { return Ok(None) };
@@ -370,7 +368,7 @@ impl<'w> Walk<'w> {
         self.taken_at(place.as_bytes()).await
     }
 
-    /// The row of one; none if it does not fit into a key.
+    /// The key of an entry's row; none if it does not fit into a key.
     fn key_of(&self, of: &Value) -> Result<Option<RowKey>, Error> {
         let BoardRequest { entity: id, board, tenant, by, .. } = self.request;
         let layout = self.reader.layout;
@@ -391,7 +389,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Places with their ranks. They stand next to each other on the board.
+    /// Adds ranks to entries that are next to each other on the board.
     async fn ranked(&mut self, found: Vec<Standing>, is_start: bool) -> Result<Vec<Ranked>, Error> {
         let Some(first) = found.first() else { return Ok(vec![]) };
         let first = first.score;
@@ -401,7 +399,7 @@ impl<'w> Walk<'w> {
             false => {
                 let (better, equals) = self.corrections(&first).await?;
                 let rank = 1 + sum(self.better(&first).await?, better);
-                // Those of the same score that come before are not among them.
+                // Entries with the same score that come before are not among them.
                 let unseen = if is_alone { 0 } else { sum(self.equals(&first).await?, equals) };
                 let seen = found.iter().filter(|standing| standing.score == first).count() as u64;
                 (rank, unseen.saturating_sub(seen))
@@ -419,8 +417,8 @@ impl<'w> Walk<'w> {
         Ok(ranked)
     }
 
-    /// How many more have a better score, and this one, as deletions leave them than as the board
-    /// has them.
+    /// How many more entries have a better score, and how many more this one, after deletions than
+    /// the board has.
     async fn corrections(&mut self, score: &Number) -> Result<(i64, i64), Error> {
         let (mut better, mut equals) = (0, 0);
         let mut add = |taken: TakenScore| {
@@ -431,7 +429,7 @@ impl<'w> Walk<'w> {
         Ok((better, equals))
     }
 
-    /// How many have a better score, as the board has them.
+    /// Reads how many entries of the board have a better score, before deletions.
     async fn better(&mut self, score: &Number) -> Result<i64, Error> {
         let Some(places) = self.places.clone() else { return Ok(0) };
         let key = Layout::steps_partition(&places);
@@ -453,12 +451,12 @@ impl<'w> Walk<'w> {
         Ok(sum)
     }
 
-    /// How many have a score, as the board has them.
+    /// Reads how many entries of the board have a score, before deletions.
     async fn equals(&mut self, score: &Number) -> Result<i64, Error> {
         let Some(places) = self.places.clone() else { return Ok(0) };
         let RowKey { partition, sort } = Layout::score_size_key(&places, score);
         let partition = Partition::of_table(partition.as_bytes());
-        // With it stands how much of it deletions take.
+        // The rows that say how much of it deletions take follow.
         let span = Span::within(sort.as_bytes());
         let request = partition.first(&span, PAGE_STEPS);
         let page = self.reader.page(request, &mut self.state.cost).await?;
@@ -470,7 +468,7 @@ impl<'w> Walk<'w> {
         Ok(equals)
     }
 
-    /// What a row of a step adds: less than nothing if it says how much deletions have taken.
+    /// What a row of prefix counts adds: less than 0 if it says how much deletions have taken.
     async fn step_of(&mut self, row: &Item) -> Result<i64, Error> {
         let sort = row.get(SORT).and_then(Value::as_b).unwrap_or_default();
         let number = number(row)?;
@@ -481,7 +479,7 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// How many there are, as deletions leave them.
+/// A count, after deletions.
 fn sum(stored: i64, correction: i64) -> u64 {
     u64::try_from(stored + correction).unwrap_or(0)
 }
@@ -510,7 +508,7 @@ impl RankedValues<'_> {
     }
 }
 
-/// A place without the deletions that take it.
+/// An index key without the deletions that take it.
 fn place_alone(sort: &[u8]) -> Option<&[u8]> {
     let rest = KeyBytes::skip_part(sort).and_then(KeyBytes::skip_part).ok()?;
     sort.get(..sort.len() - rest.len())

@@ -1,5 +1,5 @@
-//! Along the list, fetching those whose ordinals match: of the others only the index row is read.
-//! Where matches seem to be at the end of the list, it goes on along the facets or the column.
+//! Along the list, fetching entities whose ordinals match: of the others only the index row is read.
+//! If the matches seem to be at the end of the list, it continues along the facets or the column.
 
 use keyloom_value::Item;
 
@@ -10,19 +10,19 @@ use crate::list_scan::{Entry, ListScan};
 use crate::nodes::NodeRef;
 use crate::{End, Error};
 
-/// As many index rows as are compared with what matches at once.
+/// How many index rows are compared with the matches at once, at most.
 const ROWS_AT_ONCE_MAX: usize = 1000;
 
-/// The list, and what matches in it.
+/// The list, and the matches in it.
 #[derive(Clone, Debug)]
 pub(crate) struct AlongList {
     pub(crate) node: NodeRef,
-    /// After so many rows another strategy goes on, if one can.
+    /// The number of rows after which another strategy takes over, if one can.
     pub(crate) rows_max: Option<u64>,
 }
 
 impl AlongList {
-    /// Reads more and more at once, as the first rows have shown that few match.
+    /// Reads more rows with each request: the rows before have shown that few match.
     pub(super) async fn run(&self, scan: &mut ListScan<'_>) -> Result<End, Error> {
         let mut rows = scan.wanted().saturating_mul(2).min(ROWS_AT_ONCE_MAX);
         let mut rows_max = self.rows_max.map(|rows| scan.state.cost.rows.saturating_add(rows));
@@ -32,7 +32,7 @@ impl AlongList {
             {
                 return Ok(end);
             }
-            // Each may be a row of the index and one of its own.
+            // An entity costs up to two rows: one of the index and its own.
             let affordable = scan.request.budget.rows.saturating_sub(scan.state.cost.rows) / 2;
             let limit = rows.min(usize::try_from(affordable).unwrap_or(usize::MAX)).max(1);
             let page = scan.page(limit).await?;
@@ -42,8 +42,7 @@ impl AlongList {
             }
             let Some(last_key) = &page.last_key else { return Ok(End::Exhausted) };
             let position = scan.position(last_key)?;
-            // A full page ends behind its last entity, but whether one more matches is looked for
-            // beyond.
+            // A full page ends behind its last entity, but whether more follow is looked up beyond.
             match scan.wanted() {
                 0 => scan.skip(position),
                 _ => scan.pass(position),
@@ -55,7 +54,7 @@ impl AlongList {
         }
     }
 
-    /// From here along the index keys by facet, or along the column; none if neither can be.
+    /// Continues along the index keys by facet or along the column; none if neither is possible.
     async fn go_on(&self, scan: &mut ListScan<'_>) -> Result<Option<End>, Error> {
         let request = scan.request;
         if let Some(facets) = Facets::of(scan.reader, request) {
@@ -73,7 +72,7 @@ impl AlongList {
         along_column.run(scan).await
     }
 
-    /// Those of some index rows whose ordinals match. One that tells no ordinal is fetched.
+    /// Returns the entries of index rows whose ordinals match. Rows without an ordinal are kept.
     async fn matching(
         &self,
         scan: &mut ListScan<'_>,

@@ -1,4 +1,4 @@
-//! Along the ordinals, for lists in order of creation: what matches comes in the order of the list.
+//! Along the ordinals, for lists in order of creation: matches are found in the order of the list.
 
 use keyloom_store::Direction;
 
@@ -9,7 +9,7 @@ use crate::nodes::NodeRef;
 use crate::ordinal::{OrdinalKey, Owners};
 use crate::{End, Error};
 
-/// What matches, in the order of a list that is in order of creation.
+/// The matches of a list that is in order of creation.
 #[derive(Clone, Debug)]
 pub(crate) struct AlongOrdinals {
     pub(crate) node: NodeRef,
@@ -56,7 +56,7 @@ impl AlongOrdinals {
         }
     }
 
-    /// Whether something matches from an ordinal on. Yes if the budget ends before that is known.
+    /// Whether anything matches from an ordinal on. Yes if the budget is spent before that is known.
     async fn has_from(&self, scan: &mut ListScan<'_>, from: Option<u64>) -> Result<bool, Error> {
         let (mut search, mut from) = (scan.search(), from);
         while let Some(start) = from {
@@ -70,7 +70,7 @@ impl AlongOrdinals {
     }
 }
 
-/// Fetches the entities with some ordinals, in this order; false if not all of them.
+/// Fetches the entities with these ordinals, in this order; false if not all were fetched.
 async fn fetch_ordinals(
     scan: &mut ListScan<'_>,
     ordinals: &[u64],
@@ -92,7 +92,7 @@ async fn fetch_ordinals(
             return Ok(false);
         }
     }
-    // Those that are gone meanwhile are passed too.
+    // Entities that are gone are decided on too.
     if let Some(last) = ordinals.last().filter(|_| entries.is_empty()) {
         scan.pass_bound(PageBound::behind_ordinal(*last, scan.direction));
     }

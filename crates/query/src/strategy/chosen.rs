@@ -21,7 +21,7 @@ use crate::{End, Error, Filter, ListRequest, Reader};
 pub(crate) enum Chosen {
     /// Nothing can match.
     Nothing,
-    /// Along the list, fetching each entity; with what matches, if that was looked for.
+    /// Along the list, fetching each entity; with the matches, if they were planned.
     Each(Option<NodeRef>),
     AlongList(AlongList),
     AlongFacets(Arc<AlongFacets>),
@@ -31,7 +31,7 @@ pub(crate) enum Chosen {
 }
 
 impl Chosen {
-    /// What matches, if that was looked for.
+    /// The matches, if they were planned.
     pub(crate) fn node(&self) -> Option<&dyn Node> {
         match self {
             Chosen::Nothing => None,
@@ -66,8 +66,8 @@ impl ListScan<'_> {
         if request.filter.is_none() {
             return Ok(Chosen::Each(None));
         }
-        // What is not seen is left out when entities are fetched; but one that has lost a reference
-        // may pass because of that, and must be found.
+        // Invisible entities are left out when they are fetched. But one that has lost a reference may
+        // pass because of that, and must be found.
         if self.reader.can_join(request) {
             let owner = PostingOwner::of(self.reader, request);
             self.hidden = Hidden::read(self.reader, owner, &mut self.state).await?;

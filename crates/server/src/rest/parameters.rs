@@ -1,12 +1,12 @@
-//! From the parameters of a request to conditions on fields and filters by tags. Which declared query
-//! answers them is decided in `keyloom_query::Candidates`.
+//! Parses the parameters of a request, as conditions on fields and filters by tags, into a query of the
+//! library. `keyloom_query::Candidates` chooses the declared query that answers them.
 //!
 //! ```text
 //! parameter = field "=" [ operator ] value | field "=" facet | "tag=" tag       (`filter.rs`)
 //! operator  = "<" | "<=" | ">" | ">=" | "="
 //! ```
 //!
-//! A value that begins with an operator itself is written with `=` before it: `name==<b>`.
+//! A value that begins with an operator needs a `=` before it: `name==<b>`.
 
 use keyloom::{Db, Filter, ListQuery, Value};
 use keyloom_model::{Entity, Field, FieldId, FieldType, ListId};
@@ -17,9 +17,9 @@ use super::call::{Call, bad_parameter, cut};
 use super::filter::{facet_values, tag_filter, tag_parameters};
 use super::problem::Problem;
 
-/// Parameters of every list that are no fields.
+/// Parameters of every list that are not fields.
 const PAGING: [&str; 4] = ["limit", "cursor", "reverse", "with"];
-/// That of lists whose entities are counted.
+/// The parameter of lists that can be counted.
 pub(super) const TOTAL: &str = "total";
 
 /// The query that answers a request.
@@ -28,7 +28,7 @@ pub(crate) enum Requested {
     /// The entity that has these values of a unique.
     Find(Vec<(FieldId, Value)>),
     /// A page of a list.
-    List(RequestedList),
+    List(Box<RequestedList>),
 }
 
 /// A query of the library, and what a handler needs to know about it.
@@ -61,7 +61,8 @@ impl Asked {
         match self.candidates(entity).choose(&conditions, !tags.is_empty()) {
             Some(Chosen::Unique(values)) => Ok(Requested::Find(values)),
             Some(Chosen::List(chosen)) => {
-                Ok(Requested::List(RequestedList::new(&call.db, entity, chosen).filtered(tags)))
+                let list = RequestedList::new(&call.db, entity, chosen).filtered(tags);
+                Ok(Requested::List(Box::new(list)))
             }
             None => Err(self.unmatched(entity, &conditions)),
         }
@@ -121,7 +122,7 @@ impl Asked {
         if self.lists.is_empty() { vec![] } else { tag_parameters(entity) }
     }
 
-    /// Everything that the request says, in its path and in its query.
+    /// Parses everything in the path and the query of a request.
     fn given(&self, entity: &Entity, call: &Call, paging: &[&str]) -> Result<Given, Problem> {
         let mut given = Given::default();
         for (field, text) in self.in_path.iter().zip(&call.values) {
@@ -196,7 +197,7 @@ pub(super) fn operator(comparison: Comparison) -> &'static str {
     OPERATORS.iter().find(|(_, other)| *other == comparison).map_or("", |(operator, _)| operator)
 }
 
-/// The comparison that the text of a parameter begins with, and the value after it.
+/// Splits the text of a parameter into its operator and its value.
 pub(super) fn comparison(text: &str) -> (Comparison, &str) {
     let found = OPERATORS
         .iter()
@@ -204,8 +205,7 @@ pub(super) fn comparison(text: &str) -> (Comparison, &str) {
     found.unwrap_or((Comparison::Equal, text))
 }
 
-/// A text of a request as a value of a field. Texts that a document would have, such as times and
-/// words of an enum, are left for the library to judge.
+/// Parses text of a request as a value of a field.
 pub(crate) fn value(field: &Field, text: &str) -> Result<Value, Problem> {
     let refuse = || {
         let (name, kind) = (&field.name, field.of.name());
@@ -221,7 +221,7 @@ pub(crate) fn value(field: &Field, text: &str) -> Result<Value, Problem> {
         }
         FieldType::Bool => text.parse().map(Value::Bool).map_err(|_| refuse()),
         _ => match field.of.take(&Value::from(text)) {
-            // What stays a text where none is kept is no value of the field.
+            // Text that could not be converted is no value of the field.
             Value::S(_) if matches!(field.of, FieldType::Time | FieldType::Bytes(_)) => {
                 Err(refuse())
             }
