@@ -436,7 +436,7 @@ impl ListQuery {
         let order = entity.list(list).order.iter();
         let names: Vec<&str> = order.map(|order| entity.field(order.field).name.as_str()).collect();
         let help = match names.is_empty() {
-            true if entity.is_numbered() => "it is in order of creation only".to_owned(),
+            true if entity.has_ordinals() => "it is in order of creation only".to_owned(),
             true => "it is in order of ids only".to_owned(),
             false => format!(
                 "it is ordered by `{}`; give the first ones one value each, and bounds to the next",

@@ -64,6 +64,6 @@ impl BoardRequest {
         let entity = layout.model().entity(*id);
         let declared = entity.board(*board);
         check_values(entity, || format!("The board `{}`", declared.name), &declared.by, by)?;
-        Ok(layout.board_partition((*id, *board), tenant.as_ref(), by).ok())
+        Ok(layout.leaderboards().partition((*id, *board), tenant.as_ref(), by).ok())
     }
 }

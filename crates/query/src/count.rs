@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use keyloom_model::attribute::SORT;
-use keyloom_model::{Counter, FieldId, Layout, Unreadable};
+use keyloom_model::{CountKeys, Counter, FieldId, Unreadable};
 use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -75,7 +75,7 @@ impl Reader<'_> {
     ) -> Result<CountPage, Error> {
         let checked = self.check_count(request)?;
         let CountRequest { entity, count, tenant, by, .. } = request;
-        let partition = self.layout.count_partition((*entity, *count), tenant.as_ref(), by);
+        let partition = self.layout.counts().partition((*entity, *count), tenant.as_ref(), by);
         // A partition that does not fit into a key has no numbers, and no cursors.
         let partition = partition.map(KeyBytes::into_vec).unwrap_or_default();
         let declared = self.layout.model().entity(*entity);
@@ -119,7 +119,7 @@ impl Reader<'_> {
         let fields: Vec<FieldId> = kept.copied().collect();
         let given = |field: &FieldId| only.iter().find(|(only, _)| only == field);
         let first = fields.iter().map_while(|field| given(field).map(|(_, value)| value.clone()));
-        let prefix = self.layout.cell_prefix(*id, &fields, &first.collect::<Vec<_>>());
+        let prefix = self.layout.counts().prefix(*id, &fields, &first.collect::<Vec<_>>());
         Ok(CheckedCount { request, fields, prefix })
     }
 
@@ -187,12 +187,13 @@ impl Reader<'_> {
 
     fn sum_of(&self, checked: &CheckedCount<'_>, row: &Item) -> Result<Sum, Error> {
         let wrong = |attribute| unreadable(row, Unreadable { attribute });
-        let number = Counter::number(row).ok_or_else(|| wrong(keyloom_model::attribute::COUNT))?;
+        let number =
+            Counter::value_of(row).ok_or_else(|| wrong(keyloom_model::attribute::COUNT))?;
         let id = checked.request.entity;
         let sort = row.get(SORT).and_then(Value::as_b).ok_or_else(|| wrong(SORT))?;
-        let values = self.layout.cell_values(id, &checked.fields, sort);
+        let values = self.layout.counts().values(id, &checked.fields, sort);
         let values = values.ok_or_else(|| wrong(SORT))?;
-        let position = self.layout.cell_prefix(id, &checked.fields, &values).into_vec();
+        let position = self.layout.counts().prefix(id, &checked.fields, &values).into_vec();
         Ok(Sum { position, values, number })
     }
 }
@@ -218,5 +219,5 @@ impl Sums {
 
 /// The deletions that a row is about, if it says how much they take from a number.
 fn takers_of(row: &Item) -> Option<Vec<String>> {
-    Layout::takers_of_cell(row.get(SORT)?.as_b()?)
+    CountKeys::takers(row.get(SORT)?.as_b()?)
 }

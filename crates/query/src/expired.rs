@@ -33,8 +33,10 @@ impl Reader<'_> {
         after: Option<&[u8]>,
         limit: u32,
     ) -> Result<ExpiredPage, Error> {
-        let Some(slot) = self.layout.expiry_slot(entity) else { return Ok(ExpiredPage::default()) };
-        let key = self.layout.expiry_partition(entity);
+        let Some(slot) = self.layout.expiry().slot(entity) else {
+            return Ok(ExpiredPage::default());
+        };
+        let key = self.layout.expiry().partition(entity);
         let mut now = KeyBytes::new();
         let pushed = now.push(&Value::from(self.now_ms));
         debug_assert!(pushed.is_ok(), "a number can be part of a key");

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use keyloom_model::{Entity, Group, Layout};
+use keyloom_model::{Entity, Layout, PostingKey};
 use keyloom_store::Members;
 use keyloom_value::{KeyBytes, Value};
 
@@ -204,7 +204,7 @@ impl<'d> Drawing<'d> {
             let values = KeyBytes::decode(prefix).unwrap_or_default();
             let pairs = facets.iter().zip(&values).map(|(field, part)| {
                 let name = &self.entity().field(*field).name;
-                match self.layout.from_key(self.request.entity, *field, part) {
+                match self.layout.value_from_key(self.request.entity, *field, part) {
                     Value::B(_) => format!("no `{name}`"),
                     value => format!("`{name}` is `{}`", text_of(&value)),
                 }
@@ -244,7 +244,7 @@ impl Search<'_> {
         };
         let name = |filter: &Filter| match filter {
             Filter::Tag { field, key, value } => {
-                let group = Group::Tag(*field, key, value);
+                let group = PostingKey::Tag(*field, key, value);
                 PostingOwner::of(self.reader, request).list(&group)
             }
             _ => None,

@@ -2,7 +2,7 @@
 //! combination of values that can pass.
 
 use keyloom_model::{
-    Entity, Field, FieldId, FieldType, Layout, Presence, Slot, Unreadable, attribute,
+    Entity, FacetKeys, Field, FieldId, FieldType, Presence, Slot, Unreadable, attribute,
 };
 use keyloom_value::{KeyBytes, Value};
 
@@ -35,8 +35,8 @@ impl Facets {
     /// None if the filter names no value of a facet, or the list has no index keys by facet.
     pub(crate) fn of(reader: &Reader<'_>, request: &ListRequest) -> Option<Facets> {
         let (of, layout) = ((request.entity, request.list), reader.layout);
-        let slot = layout.facet_slot(request.entity, request.list)?;
-        let partition = layout.facet_partition(of, request.tenant.as_ref(), &request.by).ok()?;
+        let slot = layout.facets().slot(request.entity, request.list)?;
+        let partition = layout.facets().partition(of, request.tenant.as_ref(), &request.by).ok()?;
         let entity = layout.model().entity(request.entity);
         let mut said = Said { entity, values: vec![], is_all: true };
         said.take(request.filter.as_ref()?);
@@ -44,9 +44,9 @@ impl Facets {
             return None;
         }
         let named = said.values.iter().flat_map(|(_, values)| values).flatten();
-        let is_exact = named.into_iter().all(Layout::is_facet_exact);
+        let is_exact = named.into_iter().all(FacetKeys::is_exact);
         let part = |field: FieldId, value: &Option<Value>| {
-            layout.facet_part(request.entity, field, value.as_ref())
+            layout.facets().part(request.entity, field, value.as_ref())
         };
         let parts = |field: &FieldId| {
             let named = said.values.iter().find(|(other, _)| other == field);

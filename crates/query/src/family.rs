@@ -185,12 +185,12 @@ impl Reader<'_> {
         let RowKey { partition, sort: own_sort } = self.layout.own_key(parent);
         let (span, asked) = match children {
             Children::All => {
-                let (from, to) = self.layout.children_range(None);
+                let (from, to) = self.layout.references().children_range(None);
                 let all = Span::new(Some(from.into_vec()), Some(to));
                 (all.after(own_sort.as_bytes(), Direction::Forward), kinds.clone())
             }
             Children::Of(child) if kinds.contains(child) => {
-                let (from, to) = self.layout.children_range(Some(*child));
+                let (from, to) = self.layout.references().children_range(Some(*child));
                 (Span::new(Some(from.into_vec()), Some(to)), vec![*child])
             }
             Children::Of(child) => {
@@ -205,7 +205,7 @@ impl Reader<'_> {
     }
 
     fn child_kinds(&self, parent: EntityId) -> Vec<EntityId> {
-        let links = self.layout.referrers(parent).iter();
+        let links = self.layout.references().to(parent).iter();
         let kinds =
             links.filter(|link| self.layout.model().entity(link.owner).parent == Some(link.field));
         kinds.map(|link| link.owner).collect()

@@ -34,7 +34,9 @@ impl Reader<'_> {
         check_values(declared, || format!("A unique of `{}`", declared.name), &fields, values)?;
         // The key of a guard has only the kind and the tenant of its owner.
         let anyone = EntityKey { entity, tenant: tenant.cloned(), id: String::new() };
-        let Ok(guard) = self.layout.guard_key(&anyone, unique, values) else { return Ok(None) };
+        let Ok(guard) = self.layout.uniques().guard_key(&anyone, unique, values) else {
+            return Ok(None);
+        };
         for _ in 0..ATTEMPTS {
             let Some(owner) = self.guard_owner(&guard).await? else { return Ok(None) };
             let row = self.get_any(&owner).await?;
@@ -71,8 +73,8 @@ impl Reader<'_> {
         };
         let fields = self.unique_fields(image.key.entity, unique);
         let values: Option<Vec<Value>> = fields.iter().map(value).collect();
-        let implied =
-            values.and_then(|values| self.layout.guard_key(&image.key, unique, &values).ok());
+        let implied = values
+            .and_then(|values| self.layout.uniques().guard_key(&image.key, unique, &values).ok());
         implied.as_ref() == Some(guard)
     }
 

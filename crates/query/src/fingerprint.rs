@@ -61,7 +61,7 @@ impl Fingerprint {
             Direction::Backward => "backward",
         });
         // Ordinals are part of positions.
-        pieces.add(if entity.is_numbered() { "numbered" } else { "" });
+        pieces.add(if entity.has_ordinals() { "numbered" } else { "" });
         pieces.add_count(usize::from(filter.is_some()));
         pieces.add(filter.unwrap_or_default());
         pieces.finish()

@@ -40,7 +40,7 @@
 //! let table = TableName::new("data")?;
 //! let key = KeySchema::partition("PK", KeyType::B).and_sort("SK", KeyType::B);
 //! let mut spec = TableSpec::new(table.clone(), key);
-//! let slot = layout.list_slot(task, ranked);
+//! let slot = layout.lists().slot(task, ranked);
 //! spec.indexes.push(IndexSpec {
 //!     name: TableName::new(&slot.name())?,
 //!     scope: IndexScope::Global,
@@ -52,7 +52,7 @@
 //! for (id, rank) in [("a", 1), ("b", 3), ("c", 2)] {
 //!     let key = EntityKey { entity: task, tenant: None, id: id.to_owned() };
 //!     let fields = Item::from([("rank", Value::from(rank))]);
-//!     for row in layout.rows(&Image { key, version: "1".to_owned(), number: None, fields })? {
+//!     for row in layout.rows(&Image { key, version: "1".to_owned(), ordinal: None, fields })? {
 //!         block_on(store.put(Put::new(&table, row.item)))?;
 //!     }
 //! }

@@ -44,7 +44,7 @@ impl Reader<'_> {
         limit: u32,
     ) -> Result<LinksPage, Error> {
         let partition = self.layout.entity_partition(target);
-        let (from, to) = self.layout.links_range();
+        let (from, to) = self.layout.references().range();
         let mut span = Span::new(Some(from.into_vec()), Some(to));
         if let Some(after) = after {
             span = span.after(after.sort.as_bytes(), Direction::Forward);
@@ -69,9 +69,10 @@ impl Reader<'_> {
         else {
             return Err(wrong());
         };
-        let link = self.layout.links(owner.entity).iter().find(|link| link.field == field);
+        let link =
+            self.layout.references().of(owner.entity).iter().find(|link| link.field == field);
         let link = link.ok_or_else(wrong)?;
-        let key = self.layout.link_key(link, &target.id, &owner);
+        let key = self.layout.references().key(link, &target.id, &owner);
         Ok(LinkRow { key, owner, field })
     }
 }

@@ -57,7 +57,7 @@ impl Reader<'_> {
             Some(bound) => span.beyond(bound, direction),
             None => span,
         };
-        let slot = self.layout.list_slot(request.entity, request.list);
+        let slot = self.layout.lists().slot(request.entity, request.list);
         let part =
             ListPart { partition: Partition::of_slot(slot, partition_bytes)?, direction, span };
         let mut scan = ListScan::new(self, request, part);
@@ -104,6 +104,6 @@ impl Reader<'_> {
         request.filter.iter().try_for_each(Filter::check_size)?;
         let declared = entity.list(*list);
         check_values(entity, || format!("The list `{}`", declared.name), &declared.by, by)?;
-        Ok(self.layout.list_partition((*id, *list), tenant.as_ref(), by).ok())
+        Ok(self.layout.lists().partition((*id, *list), tenant.as_ref(), by).ok())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_model::{EntityId, Matching, OwnRow, Unreadable, number_of};
+use keyloom_model::{EntityId, Matching, OwnRow, Unreadable, ordinal_of};
 use keyloom_store::Direction;
 use keyloom_value::{KeyBytes, Value};
 
@@ -46,8 +46,8 @@ impl Ordinals<'_> {
         cost: &mut ReadCost,
     ) -> Result<Vec<OrdinalKey>, Error> {
         let layout = self.reader.layout;
-        let Some(slot) = layout.number_slot(self.entity) else { return Ok(vec![]) };
-        let key = layout.number_partition(self.entity, self.tenant);
+        let Some(slot) = layout.ordinals().slot(self.entity) else { return Ok(vec![]) };
+        let key = layout.ordinals().partition(self.entity, self.tenant);
         let partition = Partition::of_slot(slot, key.as_bytes())?;
         let gap_max = match layout.matching() {
             Matching::Sets => GAP_MAX,
@@ -62,7 +62,7 @@ impl Ordinals<'_> {
                 for row in &page.items {
                     let wrong = || unreadable(row, Unreadable { attribute: "N" });
                     let sort = partition.sort_of(row)?;
-                    let ordinal = number_of(sort).ok_or_else(wrong)?;
+                    let ordinal = ordinal_of(sort).ok_or_else(wrong)?;
                     if run.binary_search(&ordinal).is_ok() {
                         let key = RawKey::of(row).ok_or_else(wrong)?;
                         found.push(OrdinalKey { key, position: sort.to_vec() });
@@ -83,7 +83,7 @@ impl Ordinals<'_> {
         let layout = self.reader.layout;
         let found = |ordinal: &u64| {
             let owner = layout.entity_key(owners.get(ordinal)?)?;
-            let (_, position) = layout.number_place(&owner, *ordinal);
+            let (_, position) = layout.ordinals().index_key(&owner, *ordinal);
             let key = RawKey::from(&layout.own_key(&owner));
             Some(OrdinalKey { key, position: position.into_vec() })
         };

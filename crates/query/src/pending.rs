@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use keyloom_model::{Layout, Matching, Unreadable, attribute};
+use keyloom_model::{Matching, PostingLists, Unreadable, attribute};
 use keyloom_store::{Direction, ListSets, Members, SetName};
 use keyloom_value::KeyBytes;
 
@@ -90,7 +90,7 @@ async fn pending_lists(
     owner: PostingOwner<'_>,
     cost: &mut ReadCost,
 ) -> Result<Vec<PendingList>, Error> {
-    let prefix = reader.layout.pending_prefix(owner.entity, owner.tenant);
+    let prefix = reader.layout.postings().pending_prefix(owner.entity, owner.tenant);
     let parts = match reader.layout.matching() {
         Matching::Sets => parts_of_sets(reader, &prefix, cost).await?,
         Matching::Rows => None,
@@ -100,7 +100,7 @@ async fn pending_lists(
         None => parts_of_rows(reader, &prefix, cost).await?,
     };
     let list = |part: &Vec<u8>| {
-        let (deletion, field) = Layout::read_pending_list(part)?;
+        let (deletion, field) = PostingLists::read_pending(part)?;
         let mut name = prefix.clone();
         name.push(&KeyBytes::decode_part(part).ok()?.0).ok()?;
         let list = PostingList { entity: owner.entity, of: PostingOf::Deletion, name };

@@ -2,7 +2,7 @@
 //! and the list itself takes part only where the filter is not limited to it already. Pure: reads
 //! nothing, so sizes are not known yet ([`Node::sized`](crate::nodes::Node::sized) adds them).
 
-use keyloom_model::{Entity, Group, ListId, Matching};
+use keyloom_model::{Entity, ListId, Matching, PostingKey};
 use keyloom_value::Value;
 
 use crate::nodes::{Difference, Intersection, Leapfrog, Node, NodeRef, PostingRows, PostingSet};
@@ -32,7 +32,7 @@ impl Scope<'_> {
         let Some(filter) = filter else { return Some(self.read(list)) };
         let mut conjuncts = self.conjuncts(filter)?;
         // Facets are of this part of the list, and a list of all has every entity.
-        let is_all = self.owner.list(&Group::All).as_ref() == Some(&list);
+        let is_all = self.owner.list(&PostingKey::All).as_ref() == Some(&list);
         if conjuncts.matched.is_empty() || !(is_all || is_within_list(filter)) {
             conjuncts.matched.push(self.read(list));
         }
@@ -41,7 +41,7 @@ impl Scope<'_> {
 
     /// The posting list of this part of the list. None if nothing can be in it.
     pub(crate) fn list(&self) -> Option<PostingList> {
-        self.owner.list(&Group::List(self.list, self.by))
+        self.owner.list(&PostingKey::List(self.list, self.by))
     }
 
     /// The parts of a filter that must hold together. None if nothing can pass.
@@ -64,10 +64,10 @@ impl Scope<'_> {
     /// What passes a filter, wherever it is. None if nothing can.
     fn node(&self, filter: &Filter) -> Option<NodeRef> {
         match filter {
-            Filter::Tag { field, key, value } => self.posting(&Group::Tag(*field, key, value)),
-            Filter::TagKey { field, key } => self.posting(&Group::TagKey(*field, key)),
+            Filter::Tag { field, key, value } => self.posting(&PostingKey::Tag(*field, key, value)),
+            Filter::TagKey { field, key } => self.posting(&PostingKey::TagKey(*field, key)),
             Filter::Facet { field, value } => {
-                self.posting(&Group::Facet(self.list, self.by, *field, value))
+                self.posting(&PostingKey::Facet(self.list, self.by, *field, value))
             }
             Filter::Any(filters) => {
                 Union::of(filters.iter().filter_map(|filter| self.node(filter)).collect())
@@ -81,7 +81,7 @@ impl Scope<'_> {
     fn both(&self, conjuncts: Conjuncts) -> Option<NodeRef> {
         let Conjuncts { mut matched, excluded } = conjuncts;
         if matched.is_empty() {
-            matched.push(self.posting(&Group::All)?);
+            matched.push(self.posting(&PostingKey::All)?);
         }
         Some(Difference::of(self.intersection(matched)?, excluded))
     }
@@ -110,7 +110,7 @@ impl Scope<'_> {
             };
             let values: Vec<&'f str> = indexes.iter().map(value).collect();
             // One that does not fit into a key is not stored.
-            let Some(node) = self.posting(&Group::Combination(combination, &values)) else {
+            let Some(node) = self.posting(&PostingKey::Combination(combination, &values)) else {
                 continue;
             };
             matched.push(node);
@@ -121,7 +121,7 @@ impl Scope<'_> {
         }
     }
 
-    fn posting(&self, group: &Group<'_>) -> Option<NodeRef> {
+    fn posting(&self, group: &PostingKey<'_>) -> Option<NodeRef> {
         self.owner.list(group).map(|list| self.read(list))
     }
 

@@ -1,7 +1,7 @@
 //! A posting list: the ordinals of all entities that have one thing in common. It carries what that is
 //! beside its name, so that no name has to be decoded.
 
-use keyloom_model::{Entity, EntityId, FieldId, Group, Layout, ListId};
+use keyloom_model::{Entity, EntityId, FieldId, Layout, ListId, PostingKey};
 use keyloom_value::{KeyBytes, Value};
 
 use crate::{ListRequest, Reader};
@@ -37,18 +37,18 @@ pub(crate) enum PostingOf {
 }
 
 impl PostingOf {
-    fn new(group: &Group<'_>) -> PostingOf {
+    fn new(group: &PostingKey<'_>) -> PostingOf {
         match group {
-            Group::All => PostingOf::Entity,
-            Group::List(list, _) => PostingOf::List(*list),
-            Group::Facet(list, _, field, value) => {
+            PostingKey::All => PostingOf::Entity,
+            PostingKey::List(list, _) => PostingOf::List(*list),
+            PostingKey::Facet(list, _, field, value) => {
                 PostingOf::Facet { list: *list, field: *field, value: (*value).clone() }
             }
-            Group::Tag(_, key, value) => {
+            PostingKey::Tag(_, key, value) => {
                 PostingOf::Tag { key: (*key).to_owned(), value: (*value).to_owned() }
             }
-            Group::TagKey(_, key) => PostingOf::TagKey { key: (*key).to_owned() },
-            Group::Combination(combination, values) => {
+            PostingKey::TagKey(_, key) => PostingOf::TagKey { key: (*key).to_owned() },
+            PostingKey::Combination(combination, values) => {
                 let values = values.iter().map(|value| (*value).to_owned());
                 PostingOf::Combination(combination.keys.iter().cloned().zip(values).collect())
             }
@@ -73,12 +73,14 @@ impl<'o> PostingOwner<'o> {
 
     /// Returns a posting list. None if its name does not fit into a key: then no entity is in it,
     /// except for a declared combination, which is not stored then.
-    pub(crate) fn list(&self, group: &Group<'_>) -> Option<PostingList> {
-        let name = |group| self.layout.group_name(self.entity, self.tenant, group).ok();
+    pub(crate) fn list(&self, group: &PostingKey<'_>) -> Option<PostingList> {
+        let name = |group| self.layout.postings().name(self.entity, self.tenant, group).ok();
         let found = name(group)?;
         let of = match group {
             // A list that every entity is in has no posting list of its own.
-            Group::List(..) if name(&Group::All).as_ref() == Some(&found) => PostingOf::Entity,
+            PostingKey::List(..) if name(&PostingKey::All).as_ref() == Some(&found) => {
+                PostingOf::Entity
+            }
             group => PostingOf::new(group),
         };
         Some(PostingList { entity: self.entity, of, name: found })

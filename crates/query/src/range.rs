@@ -44,7 +44,7 @@ impl Range {
     ) -> Result<Span, RequestError> {
         let declared = layout.model().entity(entity).list(list);
         self.check(layout, entity, declared)?;
-        let prefix = layout.order_prefix((entity, list), &self.equal);
+        let prefix = layout.lists().order_prefix((entity, list), &self.equal);
         let next = declared.order.get(self.equal.len()).map(|order| order.direction);
         // The greatest value of a descending field has the least key.
         let (first, last) = match next {
@@ -53,7 +53,7 @@ impl Range {
         };
         let key = |value: &Value| {
             let values = [self.equal.as_slice(), std::slice::from_ref(value)].concat();
-            layout.order_prefix((entity, list), &values).into_vec()
+            layout.lists().order_prefix((entity, list), &values).into_vec()
         };
         let from = match first {
             Bound::Unbounded => prefix.as_bytes().to_vec(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
 use keyloom_model::attribute::SORT;
-use keyloom_model::{BoardId, Counter, EntityId, FieldId, Layout, Unreadable};
+use keyloom_model::{BoardId, Counter, EntityId, FieldId, LeaderboardKeys, Unreadable};
 use keyloom_store::yield_point;
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
@@ -217,7 +217,8 @@ impl Scores<'_> {
     fn batches(&self, reader: &Reader<'_>, taken: Vec<TakenRows>) -> Vec<ScoreBatch> {
         let mut batches = vec![ScoreBatch::default()];
         for mut one in taken {
-            let Ok(score) = reader.layout.ranked_key(self.of, self.owner, (self.field, &one.of))
+            let Ok(score) =
+                reader.layout.leaderboards().score_key(self.of, self.owner, (self.field, &one.of))
             else {
                 continue;
             };
@@ -281,7 +282,7 @@ impl ScoreBatch {
 impl<'c> TakenCursor<'c> {
     /// A cursor at the start. Its pages grow from this many rows.
     fn new(reader: &'c Reader<'c>, board: &'c Scores<'c>, page_rows: usize) -> TakenCursor<'c> {
-        let partition = Layout::pending_scores(&board.places);
+        let partition = LeaderboardKeys::pending_partition(&board.places);
         let rest = Some(Span::new(None, None));
         TakenCursor { reader, board, partition, rest, ahead: VecDeque::new(), page_rows, sought: 0 }
     }
@@ -354,7 +355,7 @@ impl<'c> TakenCursor<'c> {
                 }
                 None => {
                     let Scores { of: (entity, _), field, .. } = self.board;
-                    let value = self.reader.layout.from_key(*entity, *field, &value);
+                    let value = self.reader.layout.value_from_key(*entity, *field, &value);
                     let rows = vec![key];
                     self.ahead.push_back(TakenRows { key: of.into_vec(), of: value, rows, taken });
                 }
@@ -377,7 +378,7 @@ impl TakenRow {
     fn read(row: &Item) -> Result<TakenRow, Error> {
         let wrong = || unreadable(row, Unreadable { attribute: SORT });
         let key = RawKey::of(row).ok_or_else(wrong)?;
-        let (value, takers) = Layout::read_pending_score(&key.sort).ok_or_else(wrong)?;
+        let (value, takers) = LeaderboardKeys::read_pending(&key.sort).ok_or_else(wrong)?;
         Ok(TakenRow { key, value, takers, taken: number(row)? })
     }
 }
@@ -385,5 +386,5 @@ impl TakenRow {
 /// The number that a row holds.
 pub(crate) fn number(row: &Item) -> Result<i64, Error> {
     let wrong = || unreadable(row, Unreadable { attribute: keyloom_model::attribute::COUNT });
-    Counter::number(row).ok_or_else(wrong)
+    Counter::value_of(row).ok_or_else(wrong)
 }

@@ -72,7 +72,7 @@ impl Reader<'_> {
     pub(crate) fn check_countable(&self, request: &ListRequest) -> Result<(), RequestError> {
         let entity = self.layout.model().entity(request.entity);
         let list = entity.list(request.list);
-        if !entity.is_numbered() || request.range != Range::ALL {
+        if !entity.has_ordinals() || request.range != Range::ALL {
             return Err(RequestError::NoTotal { list: list.name.clone() });
         }
         check_limit(request.limit)?;

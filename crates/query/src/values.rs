@@ -4,7 +4,7 @@
 //! or its budget is spent. It continues at a value, an ordinal, and the count up to there, so that a
 //! value of very many entities is counted over several calls.
 
-use keyloom_model::{Entity, FieldId, FieldType, Group, attribute, entry_place};
+use keyloom_model::{Entity, FieldId, FieldType, PostingKey, attribute, posting_row_prefix};
 use keyloom_store::{Direction, ListSets, SetName};
 use keyloom_value::{KeyBytes, Value};
 
@@ -180,8 +180,8 @@ impl Reader<'_> {
             Counted::TagKeys(field, prefix) => ["keys", name(field), prefix, ""],
             Counted::TagValues(field, key, prefix) => ["values", name(field), key, prefix],
         };
-        let list = Group::List(request.list, &request.by);
-        let list = self.layout.group_name(request.entity, request.tenant.as_ref(), &list);
+        let list = PostingKey::List(request.list, &request.by);
+        let list = self.layout.postings().name(request.entity, request.tenant.as_ref(), &list);
         let filter = request.filter.as_ref().map(|filter| filter.canonical(entity));
         Fingerprint::of_values(
             list.as_ref().map_or(&[][..], KeyBytes::as_bytes),
@@ -193,13 +193,13 @@ impl Reader<'_> {
     /// Whether every entity that has a value is in the list and passes: then the value's posting list
     /// alone gives the count.
     fn is_all(&self, request: &ListRequest, counted: &Counted) -> bool {
-        let name = |group: &Group<'_>| {
-            self.layout.group_name(request.entity, request.tenant.as_ref(), group).ok()
+        let name = |group: &PostingKey<'_>| {
+            self.layout.postings().name(request.entity, request.tenant.as_ref(), group).ok()
         };
         let is_in_list = match counted {
             Counted::Facet(_) => true,
             Counted::TagKeys(..) | Counted::TagValues(..) => {
-                name(&Group::List(request.list, &request.by)) == name(&Group::All)
+                name(&PostingKey::List(request.list, &request.by)) == name(&PostingKey::All)
             }
         };
         is_in_list && request.filter.is_none()
@@ -209,12 +209,13 @@ impl Reader<'_> {
     fn family_of(&self, request: &ListRequest, counted: &Counted) -> Option<Family> {
         let nothing = Value::from("");
         let group = match counted {
-            Counted::Facet(field) => Group::Facet(request.list, &request.by, *field, &nothing),
-            Counted::TagKeys(field, prefix) => Group::TagKey(*field, prefix),
-            Counted::TagValues(field, key, prefix) => Group::Tag(*field, key, prefix),
+            Counted::Facet(field) => PostingKey::Facet(request.list, &request.by, *field, &nothing),
+            Counted::TagKeys(field, prefix) => PostingKey::TagKey(*field, prefix),
+            Counted::TagValues(field, key, prefix) => PostingKey::Tag(*field, key, prefix),
         };
-        let name = self.layout.group_name(request.entity, request.tenant.as_ref(), &group).ok()?;
-        let (base, part) = entry_place(name.as_bytes());
+        let name =
+            self.layout.postings().name(request.entity, request.tenant.as_ref(), &group).ok()?;
+        let (base, part) = posting_row_prefix(name.as_bytes());
         let begin: &[u8] = match counted {
             Counted::Facet(_) => &[],
             // Text ends with two bytes in a key; a prefix of text does not have them.

@@ -9,7 +9,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
 use keyloom_model::attribute::SORT;
-use keyloom_model::{EntityId, EntityKey, FieldId, Layout, Ranking, RowKey, Slot, Unreadable};
+use keyloom_model::{
+    EntityId, EntityKey, FieldId, Layout, LeaderboardKeys, Ranking, RowKey, Slot, Unreadable,
+};
 use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
@@ -69,7 +71,7 @@ impl<'w> Walk<'w> {
             }
             (Ranking::Count(_), None) | (Ranking::Field(_), _) => None,
         };
-        let slot = reader.layout.board_slot(*entity, *board);
+        let slot = reader.layout.leaderboards().slot(*entity, *board);
         let (taken, seen, is_stale) = (Taken::Held(TakenScores::default()), None, false);
         let mut walk = Walk { reader, request, places, slot, state, scores, taken, seen, is_stale };
         walk.taken = walk.find_taken().await?;
@@ -157,7 +159,7 @@ impl<'w> Walk<'w> {
                     break 'walk;
                 }
                 let is_taken =
-                    self.is_taken(&Layout::takers_of_place(&self.position(row)?)).await?;
+                    self.is_taken(&LeaderboardKeys::takers(&self.position(row)?)).await?;
                 let met = found.last().map(|last: &Standing| last.position.as_slice());
                 let is_new = ![after, met].contains(&Some(standing.position.as_slice()));
                 let is_as_stored =
@@ -315,7 +317,7 @@ impl<'w> Walk<'w> {
     /// on the board.
     fn span(&self, at: Option<&[u8]>, direction: Direction) -> Span {
         let end = match self.ranking() {
-            Ranking::Count(_) => Some(Layout::score_prefix(&Number::ZERO).into_vec()),
+            Ranking::Count(_) => Some(LeaderboardKeys::score_prefix(&Number::ZERO).into_vec()),
             Ranking::Field(_) => None,
         };
         match (at, direction) {
@@ -327,11 +329,14 @@ impl<'w> Walk<'w> {
 
     fn read_standing(&self, row: &Item) -> Result<Standing, Error> {
         let sort = row.get(self.slot.sort().as_str()).and_then(Value::as_b);
-        let place = sort.and_then(|sort| Some((place_alone(sort)?, Layout::read_place(sort)?)));
+        let place =
+            sort.and_then(|sort| Some((place_alone(sort)?, LeaderboardKeys::read_entry(sort)?)));
         let (position, (score, of)) =
             place.ok_or_else(|| unreadable(row, Unreadable { attribute: SORT }))?;
         let of = match self.ranking() {
-            Ranking::Count(field) => self.reader.layout.from_key(self.request.entity, field, &of),
+            Ranking::Count(field) => {
+                self.reader.layout.value_from_key(self.request.entity, field, &of)
+            }
             Ranking::Field(_) => of,
         };
         Ok(Standing { position: position.to_vec(), score, of })
@@ -352,7 +357,7 @@ impl<'w> Walk<'w> {
             return Ok(None);
         }
         let standing = self.read_standing(&row)?;
-        let takers = Layout::takers_of_place(&self.position(&row)?);
+        let takers = LeaderboardKeys::takers(&self.position(&row)?);
         let is_on_it = match self.ranking() {
             Ranking::Count(_) => standing.score > Number::ZERO,
             Ranking::Field(_) => !self.is_taken(&takers).await?,
@@ -364,7 +369,8 @@ impl<'w> Walk<'w> {
     async fn taken_from(&mut self, of: &Value) -> Result<Option<TakenScore>, Error> {
         let Ranking::Count(field) = self.ranking() else { return Ok(None) };
         let entity = self.request.entity;
-        let place = self.reader.layout.score_place((entity, field), &Number::ZERO, of);
+        let place =
+            self.reader.layout.leaderboards().index_sort((entity, field), &Number::ZERO, of);
         self.taken_at(place.as_bytes()).await
     }
 
@@ -376,7 +382,7 @@ impl<'w> Walk<'w> {
             (Ranking::Count(field), _) => {
                 check_value(layout.model().entity(*id), field, of)?;
                 let owner = (tenant.as_ref(), by.as_slice());
-                Ok(layout.ranked_key((*id, *board), owner, (field, of)).ok())
+                Ok(layout.leaderboards().score_key((*id, *board), owner, (field, of)).ok())
             }
             (Ranking::Field(_), Value::S(own)) => {
                 let key = EntityKey { entity: *id, tenant: tenant.clone(), id: own.clone() };
@@ -432,10 +438,10 @@ impl<'w> Walk<'w> {
     /// Reads how many entries of the board have a better score, before deletions.
     async fn better(&mut self, score: &Number) -> Result<i64, Error> {
         let Some(places) = self.places.clone() else { return Ok(0) };
-        let key = Layout::steps_partition(&places);
+        let key = LeaderboardKeys::prefix_counts(&places);
         let partition = Partition::of_table(key.as_bytes());
         let mut sum = 0;
-        for (from, to) in Layout::better_steps(score) {
+        for (from, to) in LeaderboardKeys::better_prefixes(score) {
             let mut span = Span::new(Some(from), Some(to));
             loop {
                 let request = partition.first(&span, PAGE_STEPS);
@@ -454,7 +460,7 @@ impl<'w> Walk<'w> {
     /// Reads how many entries of the board have a score, before deletions.
     async fn equals(&mut self, score: &Number) -> Result<i64, Error> {
         let Some(places) = self.places.clone() else { return Ok(0) };
-        let RowKey { partition, sort } = Layout::score_size_key(&places, score);
+        let RowKey { partition, sort } = LeaderboardKeys::score_size_key(&places, score);
         let partition = Partition::of_table(partition.as_bytes());
         // The rows that say how much of it deletions take follow.
         let span = Span::within(sort.as_bytes());
@@ -472,7 +478,7 @@ impl<'w> Walk<'w> {
     async fn step_of(&mut self, row: &Item) -> Result<i64, Error> {
         let sort = row.get(SORT).and_then(Value::as_b).unwrap_or_default();
         let number = number(row)?;
-        match Layout::takers_of_step(sort) {
+        match LeaderboardKeys::prefix_count_takers(sort) {
             None => Ok(number),
             Some(takers) => Ok(if self.is_taken(&takers).await? { -number } else { 0 }),
         }
@@ -503,7 +509,8 @@ impl RankedValues<'_> {
     /// The index key of a value with what is left of its score; none if nothing is left.
     fn standing(&self, taken: &TakenScore) -> Option<Standing> {
         let (score, of) = (Number::from(taken.left), taken.of.clone());
-        let position = self.layout.score_place((self.entity, self.field), &score, &of);
+        let position =
+            self.layout.leaderboards().index_sort((self.entity, self.field), &score, &of);
         (taken.left > 0).then(|| Standing { position: position.into_vec(), score, of })
     }
 }

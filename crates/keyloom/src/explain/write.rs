@@ -120,7 +120,7 @@ fn what(layout: &Layout, key: &Item) -> &'static str {
         Some(RowName::Own(_)) => "entity",
         Some(RowName::Guard { .. }) => "guard",
         Some(RowName::Link { .. }) => "link",
-        Some(RowName::Entry { .. }) => "entry",
+        Some(RowName::Posting { .. }) => "entry",
         Some(RowName::Counter(_) | RowName::System) | None => "number",
     }
 }

@@ -1,7 +1,7 @@
 //! A posting list that is kept as rows of the table, one for each ordinal, for stores without sets.
 //! Its size is unknown until they are read. Each row also names the owner of its ordinal.
 
-use keyloom_model::{Unreadable, attribute, entry_place, number_of};
+use keyloom_model::{Unreadable, attribute, ordinal_of, posting_row_prefix};
 use keyloom_store::{Direction, Members};
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -36,7 +36,7 @@ impl PostingRows {
         from: u64,
         rows: u32,
     ) -> Result<Batch, Error> {
-        let (key, prefix) = entry_place(self.list.name.as_bytes());
+        let (key, prefix) = posting_row_prefix(self.list.name.as_bytes());
         let partition = Partition::of_table(key);
         let at = [prefix, &ordinal_key(from)].concat();
         let span = match search.direction {
@@ -48,7 +48,7 @@ impl PostingRows {
         let page = search.reader.page(request, search.cost).await?;
         let ordinal = |row: &Item| {
             let sort = row.get(attribute::SORT).and_then(Value::as_b);
-            let ordinal = sort.and_then(|sort| number_of(sort.get(prefix.len()..)?));
+            let ordinal = sort.and_then(|sort| ordinal_of(sort.get(prefix.len()..)?));
             ordinal.ok_or_else(|| unreadable(row, Unreadable { attribute: attribute::SORT }))
         };
         let ordinals = page.items.iter().map(ordinal).collect::<Result<Vec<u64>, Error>>()?;

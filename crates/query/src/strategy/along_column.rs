@@ -77,13 +77,13 @@ impl AlongColumn {
     /// Finds the first cells; false if that is not possible.
     async fn find_first(&self, scan: &mut ListScan<'_>, first: &mut First) -> Result<bool, Error> {
         let request = scan.request;
-        let Some(column) = scan.reader.layout.column(request.entity, request.list) else {
+        let Some(column) = scan.reader.layout.lists().column(request.entity, request.list) else {
             return Ok(false);
         };
         let Some(sets) = scan.reader.store.sets() else { return Ok(false) };
         let column = TableName::new(&column.name).map_err(StoreError::from)?;
         let tenant = request.tenant.as_ref();
-        let partition = scan.reader.layout.number_partition(request.entity, tenant).into_vec();
+        let partition = scan.reader.layout.ordinals().partition(request.entity, tenant).into_vec();
         let (rows_max, bytes_max) = scan.half_of_what_is_left();
         let mut from = Some(scan.search().start());
         while let Some(start) = from {
@@ -141,8 +141,8 @@ impl ListScan<'_> {
     /// The cell of the entity at a position of the list; none if that is not a position.
     fn cell_of(&self, position: &[u8]) -> Option<Cell> {
         let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
-        let order = layout.order_at(of, position)?;
-        let ordinal = layout.number_at(of, position)?;
+        let order = layout.lists().order_at(of, position)?;
+        let ordinal = layout.lists().ordinal_at(of, position)?;
         Some(Cell { value: ColumnValue::of(order), ordinal })
     }
 
@@ -184,7 +184,7 @@ impl ListScan<'_> {
     /// moved.
     async fn entry_at(&mut self, cell: &Cell) -> Result<Option<Entry>, Error> {
         let of = (self.request.entity, self.request.list);
-        let Some(order) = self.reader.layout.order_at(of, cell.value.as_bytes()) else {
+        let Some(order) = self.reader.layout.lists().order_at(of, cell.value.as_bytes()) else {
             return Ok(None);
         };
         let mut position = order.to_vec();

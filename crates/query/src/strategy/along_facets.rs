@@ -119,7 +119,7 @@ impl AlongFacets {
     ) -> Result<Vec<Entry>, Error> {
         let Some(node) = &self.node else { return Ok(entries) };
         let (layout, of) = (scan.reader.layout, (scan.request.entity, scan.request.list));
-        let ordinal = |entry: &Entry| layout.number_at(of, &entry.position);
+        let ordinal = |entry: &Entry| layout.lists().ordinal_at(of, &entry.position);
         let ordinals: Vec<Option<u64>> = entries.iter().map(ordinal).collect();
         let matches = scan.which_match(&**node, &ordinals).await?;
         let kept = entries.into_iter().zip(matches).filter(|(_, matches)| *matches);

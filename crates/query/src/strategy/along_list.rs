@@ -79,7 +79,7 @@ impl AlongList {
         rows: Vec<Item>,
     ) -> Result<Vec<Entry>, Error> {
         let (layout, of) = (scan.reader.layout, (scan.request.entity, scan.request.list));
-        let ordinal = |row: &Item| layout.number_at(of, scan.partition.sort_of(row).ok()?);
+        let ordinal = |row: &Item| layout.lists().ordinal_at(of, scan.partition.sort_of(row).ok()?);
         let ordinals: Vec<Option<u64>> = rows.iter().map(ordinal).collect();
         let matches = scan.which_match(&*self.node, &ordinals).await?;
         let kept = rows.into_iter().zip(matches).filter(|(_, matches)| *matches);

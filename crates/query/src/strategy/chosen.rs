@@ -88,6 +88,6 @@ impl Reader<'_> {
         let is_cleared =
             |link: &Link| link.on_delete == OnDelete::Clear && facets.contains(&link.field);
         request.filter.as_ref().is_some_and(Filter::passes_without)
-            && self.layout.links(request.entity).iter().any(is_cleared)
+            && self.layout.references().of(request.entity).iter().any(is_cleared)
     }
 }

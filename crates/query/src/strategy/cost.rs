@@ -37,7 +37,7 @@ const PATIENCE: u64 = 4;
 impl Search<'_> {
     /// Chooses how to find a page of matches.
     pub(crate) async fn choose(&mut self, request: &ListRequest) -> Result<Chosen, Error> {
-        let is_numbered = self.reader.layout.number_slot(request.entity).is_some();
+        let is_numbered = self.reader.layout.ordinals().slot(request.entity).is_some();
         if request.filter.is_none() || request.strategy == Strategy::Walk || !is_numbered {
             return Ok(Chosen::Each(None));
         }

@@ -43,7 +43,7 @@ fn task(rig: &Rig, ordinal: u64) -> Image {
         image.fields.insert(Name::from("team"), Value::from("red"));
     }
     image.fields.insert(Name::from("code"), Value::from(format!("c{}", ordinal % 15).as_str()));
-    image.number = Some(ordinal);
+    image.ordinal = Some(ordinal);
     image
 }
 

@@ -65,7 +65,7 @@ impl Rig {
             let (scope, projection) = (IndexScope::Global, IndexProjection::Keys);
             spec.indexes.push(IndexSpec { name, scope, key, projection });
         }
-        for column in layout.columns() {
+        for column in layout.lists().columns() {
             spec.columns.push(ColumnSpec {
                 name: TableName::new(&column.name).unwrap(),
                 partition: column.partition,
@@ -118,7 +118,7 @@ impl Rig {
     ) -> Image {
         let fields = fields.into_iter().map(|(name, value)| (Name::from(name), value));
         let (key, version) = (self.key(entity, id), "1".to_owned());
-        Image { key, version, number: None, fields: fields.collect() }
+        Image { key, version, ordinal: None, fields: fields.collect() }
     }
 
     /// Puts all rows of an entity.
@@ -131,7 +131,7 @@ impl Rig {
     /// Puts all rows of an entity that has an ordinal, and adds it to its posting lists.
     pub(crate) fn put_with_postings(&self, image: &Image) {
         self.put(image);
-        let ordinal = image.number.expect("it has an ordinal");
+        let ordinal = image.ordinal.expect("it has an ordinal");
         let change = |name: KeyBytes| SetChange {
             table: self.table.clone(),
             set: SetName::new(name.as_bytes()).unwrap(),
@@ -142,7 +142,7 @@ impl Rig {
         if self.layout.matching() == Matching::Rows {
             return;
         }
-        let sets = self.layout.groups(image).unwrap().into_iter().map(change).collect();
+        let sets = self.layout.postings().of(image).unwrap().into_iter().map(change).collect();
         let transaction = TransactWrite { sets, ..TransactWrite::default() };
         self.store.transact_write(transaction).block_on().unwrap();
     }

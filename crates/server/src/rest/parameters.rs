@@ -108,7 +108,7 @@ impl Asked {
 
     /// The parameters that are neither fields nor tags.
     pub(crate) fn paging(&self, entity: &Entity) -> Vec<&'static str> {
-        let total = (entity.is_numbered() && !self.lists.is_empty()).then_some(TOTAL);
+        let total = (entity.has_ordinals() && !self.lists.is_empty()).then_some(TOTAL);
         PAGING.into_iter().chain(total).collect()
     }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use keyloom_model::{Group, Layout, Matching, attribute, entry_place};
+use keyloom_model::{Layout, Matching, PostingKey, attribute, posting_row_prefix};
 use keyloom_store::{
     BatchAction, BatchWrite, Direction, KeySchema, KeyType, Membership, MemoryStore, ReadSet,
     SetChange, SetName, Store, SystemClock, TableName, TableSpec, TransactWrite,
@@ -113,7 +113,7 @@ impl Rig {
         let entity = self.layout.model().find("task").unwrap();
         let field = self.layout.model().entity(entity).find_field("tags").unwrap();
         let owner = PostingOwner { layout: &self.layout, entity, tenant: None };
-        owner.list(&Group::Tag(field, "key", &index.to_string())).unwrap()
+        owner.list(&PostingKey::Tag(field, "key", &index.to_string())).unwrap()
     }
 
     fn put_set(&self, index: usize, ordinals: &BTreeSet<u64>) {
@@ -129,7 +129,7 @@ impl Rig {
 
     fn put_rows(&self, index: usize, ordinals: &BTreeSet<u64>) {
         let name = self.list(index).name;
-        let (partition, prefix) = entry_place(name.as_bytes());
+        let (partition, prefix) = posting_row_prefix(name.as_bytes());
         let row = |ordinal: &u64| {
             Item::from([
                 (attribute::PARTITION, Value::B(partition.to_vec())),

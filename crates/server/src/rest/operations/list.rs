@@ -48,7 +48,7 @@ impl Action for ListPage {
             query.extend([limit(20, "Maximum number of results."), cursor()]);
             query.push(flag("reverse", "Start at the end of the list."));
             let about = "Include the total number of matches.";
-            query.extend(entity.is_numbered().then(|| flag("total", about)));
+            query.extend(entity.has_ordinals().then(|| flag("total", about)));
         }
         query.extend(with_others(model, asked.entity));
         Description {
@@ -240,7 +240,7 @@ fn list_sentence(entity: &Entity, list: &List) -> String {
         })
         .collect();
     match order.is_empty() {
-        true if entity.is_numbered() => text.push_str(", in order of creation."),
+        true if entity.has_ordinals() => text.push_str(", in order of creation."),
         true => text.push_str(", ordered by id."),
         false => text.push_str(&format!(", ordered by {}.", order.join(", then "))),
     }
