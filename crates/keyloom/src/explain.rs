@@ -1,4 +1,4 @@
-//! What answers cost: a record of how they were found, and of every read of the store for them.
+//! What reads cost: a record of how each page was found, and of every read of the store for it.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -32,19 +32,19 @@ use crate::schema::Schema;
 
 pub use write::{RowWrite, Writes};
 
-/// What is known about the answers of a database that [`Db::explained`] made.
+/// The record of a database that [`Db::explained`] returned.
 #[derive(Clone)]
 pub struct Explained(Arc<Watch>);
 
-/// Keeps count for a database.
+/// Records the reads of a database.
 pub(crate) struct Watch {
     store: Metered<dyn Store>,
     explanations: Mutex<Vec<Explanation>>,
 }
 
 impl Db {
-    /// The same database, which records everything that is read of it, and how lists are
-    /// found.
+    /// Returns the same database, which records everything that is read of it and how pages of lists
+    /// were found.
     pub fn explained(&self) -> (Db, Explained) {
         let store = Metered::new(self.shared.store.clone());
         let watch = Arc::new(Watch { store, explanations: Mutex::default() });
@@ -52,7 +52,7 @@ impl Db {
         (db, Explained(watch))
     }
 
-    /// Reads for a caller.
+    /// The reader of a caller: one that is recorded, or of a snapshot, if that was asked for.
     pub(crate) fn reader<'a>(&'a self, schema: &'a Schema) -> Reader<'a> {
         let reader = self.shared.reader(schema);
         match (&self.watch, &self.moment) {
@@ -70,12 +70,12 @@ impl Watch {
 }
 
 impl Explained {
-    /// Every request to the store so far, in order. What it took to explain is not among them.
+    /// Every request to the store so far, in order, without those that explaining took.
     pub fn reads(&self) -> Vec<StoreRead> {
         self.0.store.reads()
     }
 
-    /// How each list that was read so far was found.
+    /// How each page of a list that was read so far was found.
     pub fn explanations(&self) -> Vec<Explanation> {
         self.0.explanations.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }

@@ -1,7 +1,8 @@
-//! What entities must have to be found, in the names of the model.
+//! Filters by tags and facets, in the names of the model.
 
 use keyloom_model::{Entity, FieldId};
 use keyloom_query as query;
+use keyloom_query::Filters;
 use keyloom_value::Value;
 
 use crate::db::unknown;
@@ -28,39 +29,39 @@ enum Kind {
 }
 
 impl Filter {
-    /// A tag.
+    /// Entities with a tag.
     pub fn tag(key: impl Into<String>, value: impl Into<String>) -> Filter {
         Filter(Kind::Tag { field: None, key: key.into(), value: Some(value.into()) })
     }
 
-    /// A tag of this key, whatever its value.
+    /// Entities with a tag of this key, whatever its value.
     pub fn has_tag(key: impl Into<String>) -> Filter {
         Filter(Kind::Tag { field: None, key: key.into(), value: None })
     }
 
-    /// A value of a facet of the list.
+    /// Entities with a value of a facet of the list.
     pub fn facet(field: impl Into<String>, value: impl Into<Value>) -> Filter {
         Filter(Kind::Facet { field: field.into(), value: value.into() })
     }
 
-    /// All of these.
+    /// Entities that pass all of these.
     pub fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
         Filter(Kind::All(filters.into_iter().collect()))
     }
 
-    /// At least one of these.
+    /// Entities that pass at least one of these.
     pub fn any(filters: impl IntoIterator<Item = Filter>) -> Filter {
         Filter(Kind::Any(filters.into_iter().collect()))
     }
 
-    /// Not this.
+    /// Entities that do not pass this.
     #[expect(clippy::should_implement_trait, reason = "it reads as the words do, after a filter")]
     #[must_use]
     pub fn not(self) -> Filter {
         Filter(Kind::Not(Box::new(self)))
     }
 
-    /// The same tags in a field of this name, for entities that have several fields with tags.
+    /// Looks for the tag in the field of this name, for entities with several fields of tags.
     #[must_use]
     pub fn in_field(mut self, name: &str) -> Filter {
         if let Kind::Tag { field, .. } = &mut self.0 {
@@ -69,7 +70,7 @@ impl Filter {
         self
     }
 
-    /// Whether it is about nothing but one facet.
+    /// Whether the filter tests only one facet.
     pub(crate) fn is_by_facet(&self, name: &str) -> bool {
         match &self.0 {
             Kind::Facet { field, .. } => field == name,
@@ -81,33 +82,41 @@ impl Filter {
         }
     }
 
-    /// The same in the terms of an entity.
-    pub(crate) fn resolved(&self, entity: &Entity) -> Result<query::Filter, Error> {
-        let all = |filters: &[Filter]| {
-            filters.iter().map(|filter| filter.resolved(entity)).collect::<Result<Vec<_>, Error>>()
+    fn resolve(&self, filters: Filters<'_>) -> Result<query::Filter, Error> {
+        let all = |parts: &[Filter]| {
+            parts.iter().map(|part| part.resolve(filters)).collect::<Result<Vec<_>, Error>>()
         };
-        Ok(match &self.0 {
+        let entity = filters.entity;
+        let resolved = match &self.0 {
             Kind::Tag { field, key, value } => {
-                let (field, key) = (tag_field(entity, field.as_deref())?, key.clone());
-                match value.clone() {
-                    Some(value) => query::Filter::Tag { field, key, value },
-                    None => query::Filter::TagKey { field, key },
+                let field = tag_field(entity, field.as_deref())?;
+                match value {
+                    Some(value) => filters.tag(field, key, value),
+                    None => filters.tag_key(field, key),
                 }
             }
-            Kind::Facet { field, value } => {
-                let Some(field) = entity.find_field(field) else {
-                    return Err(no_field(entity, field));
-                };
-                query::Filter::Facet { field, value: entity.field(field).of.to_stored(value) }
+            Kind::Facet { field: name, value } => {
+                let field = entity.find_field(name).ok_or_else(|| no_field(entity, name))?;
+                filters.facet(field, entity.field(field).of.to_stored(value))
             }
-            Kind::All(filters) => query::Filter::All(all(filters)?),
-            Kind::Any(filters) => query::Filter::Any(all(filters)?),
-            Kind::Not(filter) => query::Filter::Not(Box::new(filter.resolved(entity)?)),
-        })
+            Kind::All(parts) => Ok(filters.all(all(parts)?)),
+            Kind::Any(parts) => Ok(filters.any(all(parts)?)),
+            Kind::Not(part) => Ok(part.resolve(filters)?.not()),
+        };
+        Ok(resolved.map_err(query::Error::from)?)
     }
 }
 
-/// The field that tags are looked for in.
+/// Resolves filters that must all hold against the model. None if everything passes them.
+pub(crate) fn resolve_all(
+    all: &[Filter],
+    filters: Filters<'_>,
+) -> Result<Option<query::Filter>, Error> {
+    let parts = all.iter().map(|filter| filter.resolve(filters));
+    Ok(filters.all(parts.collect::<Result<_, Error>>()?).if_selective())
+}
+
+/// Returns the field that holds the tags.
 pub(crate) fn tag_field(entity: &Entity, name: Option<&str>) -> Result<FieldId, Error> {
     if let Some(name) = name {
         return entity.find_field(name).ok_or_else(|| no_field(entity, name));

@@ -1,7 +1,7 @@
 //! The tags and facet values of entities, and how many entities have each: for selection lists,
 //! autocompletion, and facet counts.
 
-use keyloom_query::{Counted, ValuePage};
+use keyloom_query::{Counted, Resume, ValuePage};
 
 use crate::answer::Answer;
 use crate::db::{find_entity, unknown};
@@ -84,7 +84,7 @@ impl ListQuery {
         }
         let (request, counted) = (self.request(&schema)?, counted(&schema)?);
         let shared = &self.db.shared;
-        let cursor = (&shared.cursor_key, self.after.as_deref());
-        Ok(self.db.reader(&schema).count_values(&request, &counted, cursor).await?)
+        let resume = Resume { cursors: &shared.cursor_key, cursor: self.after.as_deref() };
+        Ok(self.db.reader(&schema).count_values(&request, &counted, resume).await?)
     }
 }

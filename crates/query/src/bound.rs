@@ -1,5 +1,5 @@
-//! Where a page begins or ends: between two positions of a list, in the order of its keys. Bounds are
-//! what cursors carry, so their bytes never change.
+//! The bound at which a page begins or ends: between two positions of a list, in the order of its
+//! keys. Cursors carry bounds, so their bytes never change.
 
 use keyloom_store::Direction;
 use keyloom_value::{KeyBytes, Value};
@@ -19,7 +19,7 @@ pub(crate) enum Side {
     After,
 }
 
-/// To which page a cursor leads.
+/// The page that a cursor leads to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Toward {
     /// The page after the one that it came with.
@@ -29,7 +29,7 @@ pub(crate) enum Toward {
 }
 
 impl Toward {
-    /// The direction in which such a page is read, of a list that is read in another.
+    /// The direction in which the page is read, given that of the list.
     pub(crate) fn direction(self, direction: Direction) -> Direction {
         match (self, direction) {
             (Toward::Next, direction) => direction,
@@ -40,7 +40,7 @@ impl Toward {
 }
 
 impl PageBound {
-    /// Behind a position, for who comes from the other side.
+    /// The bound right behind a position, in a direction.
     pub(crate) fn behind(position: Vec<u8>, direction: Direction) -> PageBound {
         let side = match direction {
             Direction::Forward => Side::After,
@@ -49,7 +49,7 @@ impl PageBound {
         PageBound { position, side }
     }
 
-    /// Behind an ordinal, whichever entity has it.
+    /// The bound right behind an ordinal, whichever entity has it.
     pub(crate) fn behind_ordinal(ordinal: u64, direction: Direction) -> PageBound {
         let next = match direction {
             Direction::Forward => ordinal.saturating_add(1),
@@ -60,11 +60,11 @@ impl PageBound {
             let pushed = position.push(&part);
             debug_assert!(pushed.is_ok(), "numbers and texts can be parts of a key");
         }
-        // No id is empty: it lies before all that have the ordinal.
+        // No id is empty: this is before every entity that has the ordinal.
         PageBound { position: position.into_vec(), side: Side::Before }
     }
 
-    /// The first ordinal beyond, in a list in order of creation; none if there is none.
+    /// The first ordinal beyond the bound, in a list in order of creation; none if there is none.
     pub(crate) fn ordinal_beyond(&self, direction: Direction) -> Option<u64> {
         let (ordinal, _) = KeyBytes::decode_part(&self.position).ok()?;
         let ordinal = ordinal.as_n()?.to_i64()?;
@@ -76,7 +76,7 @@ impl PageBound {
         u64::try_from(beyond).ok()
     }
 
-    /// What a cursor says: which way, and from where.
+    /// The bytes of a cursor: the page it leads to, and the bound.
     pub(crate) fn to_bytes(&self, toward: Toward) -> Vec<u8> {
         let toward = match toward {
             Toward::Next => 0,
@@ -89,7 +89,7 @@ impl PageBound {
         [&[toward + side], &self.position[..]].concat()
     }
 
-    /// The other way round. Bytes that are authentic are never refused.
+    /// Decodes [`PageBound::to_bytes`]. Never refuses authentic bytes.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<(Toward, PageBound), CursorError> {
         let (toward, side, position) = match bytes {
             [0, position @ ..] => (Toward::Next, Side::Before, position),

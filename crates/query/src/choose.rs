@@ -1,6 +1,5 @@
-//! Which declared query answers a request that names conditions on fields, such as the parameters of
-//! a URL do. Decides from the model alone: reads nothing, and does not know where conditions come
-//! from.
+//! Chooses the declared query that answers conditions on fields, such as the parameters of a URL.
+//! Decides from the model alone: reads nothing, and does not know where conditions come from.
 
 use keyloom_model::{Entity, FieldId, List, ListId, UniqueId};
 use keyloom_value::Value;
@@ -31,7 +30,7 @@ pub enum Comparison {
     AtLeast,
 }
 
-/// Declared queries of one entity, one of which is to answer.
+/// Declared queries of one entity to choose from.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidates<'c> {
     /// The entity.
@@ -42,7 +41,7 @@ pub struct Candidates<'c> {
     pub uniques: &'c [UniqueId],
 }
 
-/// The query that answers, with what each condition means for it.
+/// The query that answers, with the role of each condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Chosen {
     /// The entity that has these values of a unique.
@@ -51,16 +50,16 @@ pub enum Chosen {
     List(ChosenList),
 }
 
-/// A list, and what narrows it.
+/// A list, and the conditions on it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChosenList {
-    /// Which.
+    /// The list.
     pub list: ListId,
     /// A value for each field of its `by`.
     pub by: Vec<(FieldId, Value)>,
     /// Conditions on the fields of its order.
     pub bounds: Vec<Condition>,
-    /// Facets with the values of which one is asked for.
+    /// Facets, each with the values of which an entity must have one.
     pub facets: Vec<(FieldId, Vec<Value>)>,
 }
 

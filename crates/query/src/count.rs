@@ -1,73 +1,39 @@
-//! Numbers of a count: how many entities there are, of all or of those with some values, in one
-//! number or for each value.
+//! Numbers of a count: how many entities exist, in all or with some values, as one number or one for
+//! each value.
 
 use std::collections::BTreeSet;
 
-use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{CountId, CountKeys, Counter, EntityId, FieldId, Unreadable};
+use keyloom_model::attribute::SORT;
+use keyloom_model::{CountKeys, Counter, FieldId, Unreadable};
 use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Value};
 
+use crate::RequestError;
 use crate::fetch::unreadable;
 use crate::fingerprint::Fingerprint;
+use crate::partition::Partition;
 use crate::request_error::{check_limit, check_tenant, check_value, check_values};
-use crate::span::{Place, Span};
-use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
-use crate::{Budget, CursorKey, Error, ReadCost, Reader, RequestError};
+use crate::span::Span;
+use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
+use crate::{Budget, CountNumber, CountPage, CountRequest, CursorKey, Error, ReadCost, Reader};
 
-/// How many rows are read at once.
+/// How many rows one request reads.
 const PAGE_ROWS: usize = 1_000;
 
-/// Which numbers of which count to read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CountRequest {
-    /// Of which entities.
-    pub entity: EntityId,
-    /// Which of their counts.
-    pub count: CountId,
-    /// Whose, if the entity belongs to tenants.
-    pub tenant: Option<Value>,
-    /// One value for each field of the count's `by`.
-    pub by: Vec<Value>,
-    /// Only entities that have these values; the fields are in the count's `split`.
-    pub only: Vec<(FieldId, Value)>,
-    /// One number for each combination of values of these, which are in `split` too. Without any it
-    /// is one number.
-    pub split: Vec<FieldId>,
-    /// How many numbers, at most: 1 to 1,000.
-    pub limit: u32,
-}
-
-/// Numbers of a count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CountPage {
-    /// In order of their values; none is 0, unless it is the only one.
-    pub numbers: Vec<CountNumber>,
-    /// The cursor of the next page; absent if nothing follows.
-    pub next: Option<String>,
-    /// What was read for it.
-    pub read: ReadCost,
-    /// Whether deletions take from these numbers and more than one read brought them: then a number
-    /// is what it was at one moment only if all of them were of one.
-    pub is_torn: bool,
-}
-
-/// A number of a count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CountNumber {
-    /// A value of each field of the request's `split`.
-    pub values: Vec<Value>,
-    /// How many entities have them.
-    pub count: u64,
-}
-
-/// A request that makes sense.
-struct Question<'q> {
+/// A checked request.
+struct CheckedCount<'q> {
     request: &'q CountRequest,
     /// The fields that the numbers are kept by, in the order of the count's `split`.
     fields: Vec<FieldId>,
     /// The values that their sort keys begin with.
     prefix: KeyBytes,
+}
+
+/// Where the rows of a count are.
+struct CountRead<'r> {
+    checked: CheckedCount<'r>,
+    partition: Partition<'r>,
+    span: Span,
 }
 
 /// Numbers that are being added up.
@@ -78,6 +44,8 @@ struct Sums {
     passed: Option<Vec<u8>>,
     /// The one that may have more rows.
     open: Option<Sum>,
+    /// Whether no rows are left.
+    is_all: bool,
     read: ReadCost,
     pages: usize,
     /// Whether deletions take from some of them.
@@ -93,11 +61,11 @@ struct Sum {
 }
 
 impl Reader<'_> {
-    /// Numbers of a count. Entities that have expired count until they are put away.
+    /// Returns numbers of a count. Expired entities count until they are removed.
     ///
     /// # Errors
     ///
-    /// If the question makes no sense, the cursor is not one of it, the store fails, or a row is
+    /// If the request is invalid, the cursor is of another query, the store fails, or a row is
     /// damaged.
     pub async fn count(
         &self,
@@ -105,7 +73,7 @@ impl Reader<'_> {
         cursors: &CursorKey,
         cursor: Option<&str>,
     ) -> Result<CountPage, Error> {
-        let question = self.question(request)?;
+        let checked = self.check_count(request)?;
         let CountRequest { entity, count, tenant, by, .. } = request;
         let partition = self.layout.counts().partition((*entity, *count), tenant.as_ref(), by);
         // A partition that does not fit into a key has no numbers, and no cursors.
@@ -113,17 +81,16 @@ impl Reader<'_> {
         let declared = self.layout.model().entity(*entity);
         let fingerprint = Fingerprint::of_count(declared, &partition, request);
         let after = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
-        let prefix = question.prefix.as_bytes();
+        let prefix = checked.prefix.as_bytes();
         let span = Span::new(Some(prefix.to_vec()), KeyBytes::after_prefix(prefix));
         let span = match &after {
             _ if partition.is_empty() => Span::empty(),
             None => span,
             Some(position) => span.after(position, Direction::Forward),
         };
-        let place =
-            Place { index: None, partition: (PARTITION.into(), &partition), sort: SORT.into() };
-        let (mut sums, is_all) = self.sums_at_once(&question, &place, span).await?;
-        let next = sums.passed.filter(|_| !is_all);
+        let read = CountRead { checked, partition: Partition::of_table(&partition), span };
+        let mut sums = self.sums_at_once(&read).await?;
+        let next = sums.passed.filter(|_| !sums.is_all);
         let next = next.map(|position| cursors.seal(&fingerprint, &position));
         if request.split.is_empty() && sums.done.is_empty() {
             sums.done.push(CountNumber { values: vec![], count: 0 });
@@ -132,7 +99,7 @@ impl Reader<'_> {
         Ok(CountPage { numbers: sums.done, next, read: sums.read, is_torn })
     }
 
-    fn question<'q>(&self, request: &'q CountRequest) -> Result<Question<'q>, Error> {
+    fn check_count<'q>(&self, request: &'q CountRequest) -> Result<CheckedCount<'q>, Error> {
         let CountRequest { entity: id, count, tenant, by, only, split, limit } = request;
         check_limit(*limit)?;
         check_tenant(self.layout, *id, tenant.as_ref())?;
@@ -153,54 +120,44 @@ impl Reader<'_> {
         let given = |field: &FieldId| only.iter().find(|(only, _)| only == field);
         let first = fields.iter().map_while(|field| given(field).map(|(_, value)| value.clone()));
         let prefix = self.layout.counts().prefix(*id, &fields, &first.collect::<Vec<_>>());
-        Ok(Question { request, fields, prefix })
+        Ok(CheckedCount { request, fields, prefix })
     }
 
-    /// The same numbers as if no deletion had come between.
-    async fn sums_at_once(
-        &self,
-        question: &Question<'_>,
-        place: &Place<'_>,
-        span: Span,
-    ) -> Result<(Sums, bool), Error> {
-        let mut deletions = Deletions::default();
-        let mut read = ReadCost::default();
+    /// Reads the numbers of one moment, as far as deletions are concerned.
+    async fn sums_at_once(&self, read: &CountRead<'_>) -> Result<Sums, Error> {
+        let mut state = ReadState::default();
         for _ in 0..ATTEMPTS_MAX {
-            let sums = self.sums(question, (place, span.clone()), &mut deletions).await?;
-            let Some((mut sums, is_all)) = sums else { continue };
-            if self.confirm(&mut deletions, &mut read).await? == Verdict::Valid {
-                sums.read.rows += read.rows;
-                sums.read.bytes += read.bytes;
-                return Ok((sums, is_all));
+            state.cost = ReadCost::default();
+            let Some(mut sums) = self.sums(read, &mut state).await? else { continue };
+            if state.confirm(self).await? == Verdict::Valid {
+                sums.read = state.cost;
+                return Ok(sums);
             }
         }
         Err(Error::Unanswered { rows: 1 })
     }
 
-    /// Adds up rows until there are enough numbers; and whether nothing is left. None if a deletion
-    /// has come between.
+    /// Adds up rows until there are enough numbers. None if a deletion has come between.
     async fn sums(
         &self,
-        question: &Question<'_>,
-        (place, mut span): (&Place<'_>, Span),
-        deletions: &mut Deletions,
-    ) -> Result<Option<(Sums, bool)>, Error> {
-        let mut sums = Sums::default();
+        read: &CountRead<'_>,
+        state: &mut ReadState,
+    ) -> Result<Option<Sums>, Error> {
+        let CountRead { checked, partition, span } = read;
+        let (mut sums, mut span) = (Sums::default(), span.clone());
         loop {
-            let page = self.page(place, &span, Direction::Forward, PAGE_ROWS).await?;
-            sums.read.rows += page.scanned;
-            sums.read.bytes += page.scanned_bytes;
+            let page = self.page(partition.first(&span, PAGE_ROWS), &mut state.cost).await?;
             let takers: BTreeSet<String> =
                 page.items.iter().filter_map(takers_of).flatten().collect();
             sums.pages += 1;
             sums.has_takers |= !takers.is_empty();
-            if self.learn(takers, deletions, &mut sums.read).await? == Verdict::ReadAgain {
+            if state.learn(self, takers).await? == Verdict::ReadAgain {
                 return Ok(None);
             }
             for row in &page.items {
-                let mut sum = self.sum_of(question, row)?;
+                let mut sum = self.sum_of(checked, row)?;
                 if let Some(takers) = takers_of(row) {
-                    sum.number = match deletions.any_happened(&takers) {
+                    sum.number = match state.any_happened(&takers) {
                         true => -sum.number,
                         false => 0,
                     };
@@ -208,47 +165,48 @@ impl Reader<'_> {
                 match sums.open.as_mut().filter(|open| open.position == sum.position) {
                     Some(open) => open.number += sum.number,
                     None => {
-                        sums.close(question);
-                        if sums.done.len() >= question.request.limit as usize {
-                            return Ok(Some((sums, false)));
+                        sums.close(checked);
+                        if sums.done.len() >= checked.request.limit as usize {
+                            return Ok(Some(sums));
                         }
                         sums.open = Some(sum);
                     }
                 }
             }
-            let Some(last) = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b()) else {
-                sums.close(question);
-                return Ok(Some((sums, true)));
+            let Some(last) = &page.last_key else {
+                sums.close(checked);
+                sums.is_all = true;
+                return Ok(Some(sums));
             };
-            if sums.read.rows >= Budget::STANDARD.rows && sums.passed.is_some() {
-                return Ok(Some((sums, false)));
+            if state.cost.rows >= Budget::STANDARD.rows && sums.passed.is_some() {
+                return Ok(Some(sums));
             }
-            span = span.past(last);
+            span = span.past(partition.sort_of(last)?);
         }
     }
 
-    fn sum_of(&self, question: &Question<'_>, row: &Item) -> Result<Sum, Error> {
+    fn sum_of(&self, checked: &CheckedCount<'_>, row: &Item) -> Result<Sum, Error> {
         let wrong = |attribute| unreadable(row, Unreadable { attribute });
         let number =
             Counter::value_of(row).ok_or_else(|| wrong(keyloom_model::attribute::COUNT))?;
-        let id = question.request.entity;
+        let id = checked.request.entity;
         let sort = row.get(SORT).and_then(Value::as_b).ok_or_else(|| wrong(SORT))?;
-        let values = self.layout.counts().values(id, &question.fields, sort);
+        let values = self.layout.counts().values(id, &checked.fields, sort);
         let values = values.ok_or_else(|| wrong(SORT))?;
-        let position = self.layout.counts().prefix(id, &question.fields, &values).into_vec();
+        let position = self.layout.counts().prefix(id, &checked.fields, &values).into_vec();
         Ok(Sum { position, values, number })
     }
 }
 
 impl Sums {
-    /// No more rows are of the last number.
-    fn close(&mut self, question: &Question<'_>) {
+    /// Completes the last number: no more rows follow for it.
+    fn close(&mut self, checked: &CheckedCount<'_>) {
         let Some(sum) = self.open.take() else { return };
         let value_of = |field: &FieldId| {
-            let place = question.fields.iter().position(|kept| kept == field)?;
+            let place = checked.fields.iter().position(|kept| kept == field)?;
             sum.values.get(place)
         };
-        let CountRequest { only, split, .. } = question.request;
+        let CountRequest { only, split, .. } = checked.request;
         let is_asked = only.iter().all(|(field, value)| value_of(field) == Some(value));
         let count = u64::try_from(sum.number).ok().filter(|count| *count > 0 && is_asked);
         if let Some(count) = count {
@@ -259,7 +217,7 @@ impl Sums {
     }
 }
 
-/// The deletions that take from a number, if a row says how much they take.
+/// The deletions that a row is about, if it says how much they take from a number.
 fn takers_of(row: &Item) -> Option<Vec<String>> {
     CountKeys::takers(row.get(SORT)?.as_b()?)
 }

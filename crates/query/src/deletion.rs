@@ -1,36 +1,36 @@
-//! Large deletions as readers see them: rows are marked first, then all vanish in one moment, then
-//! they are swept away one by one.
+//! Large deletions as readers see them: rows are marked first, then all become invisible at one
+//! moment, then they are removed one by one.
 
 use keyloom_model::{RowKey, Unreadable};
 use keyloom_value::{Item, Value};
 
-/// The attribute of a deletion's row that holds its state.
+/// The attribute of a deletion's record that holds its state.
 const STATE: &str = "state";
 const MARKING: &str = "marking";
 const SWEEPING: &str = "sweeping";
 const CALLED_OFF: &str = "called off";
 
-/// How far a deletion has come. Without a row of its own, a deletion is not sweeping.
+/// The state of a deletion. One without a record is not sweeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeletionState {
-    /// It marks rows; they are still seen. It can be called off.
+    /// It marks rows, which are still visible. It can be canceled.
     Marking,
-    /// It has happened: what it takes is not seen any more, and is being removed.
+    /// It has happened: what it takes is invisible, and is being removed.
     Sweeping,
-    /// It was called off: its marks mean nothing, and are being taken back.
+    /// It was canceled: its tombstones mean nothing, and are being removed.
     CalledOff,
 }
 
-/// The key of the row that says how far a deletion has come.
+/// The key of a deletion's record.
 pub fn deletion_key(task: &str) -> RowKey {
     RowKey::system("deletion", &[task.into()])
 }
 
 impl DeletionState {
-    /// The attribute of a deletion's row that holds its state.
+    /// The attribute of a deletion's record that holds its state.
     pub const ATTRIBUTE: &'static str = STATE;
 
-    /// The state as it is kept.
+    /// The stored form of the state.
     pub fn to_value(self) -> Value {
         match self {
             DeletionState::Marking => MARKING.into(),
@@ -39,11 +39,11 @@ impl DeletionState {
         }
     }
 
-    /// Reads the state from a deletion's row.
+    /// Reads the state from a deletion's record.
     ///
     /// # Errors
     ///
-    /// If it is no such row.
+    /// If the row is not such a record.
     pub fn read(row: &Item) -> Result<DeletionState, Unreadable> {
         match row.get(STATE).and_then(Value::as_s) {
             Some(MARKING) => Ok(DeletionState::Marking),

@@ -1,21 +1,21 @@
-//! Why a question was not answered.
+//! Why a read failed.
 
 use keyloom_model::{Unreadable, attribute};
 use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::{CursorError, RequestError};
 
-/// Why a question was not answered.
+/// Why a read failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The store could not.
+    /// The store failed.
     #[error("{0}")]
     Store(#[from] keyloom_store::Error),
-    /// The cursor cannot be used: ask without one, for the first page.
+    /// The cursor is refused: read without one, from the first page.
     #[error("{0}")]
     Cursor(#[from] CursorError),
-    /// The question makes no sense: change it.
+    /// The request is invalid: change it.
     #[error("{0}")]
     Request(#[from] RequestError),
     /// A row is damaged: repair it.
@@ -31,15 +31,15 @@ pub enum Error {
         #[source]
         reason: Unreadable,
     },
-    /// The store answered for none of the rows, several times: ask again later.
-    #[error("The store left {rows} rows of a batch unanswered, several times: ask again later.")]
+    /// The store returned none of the rows, several times: retry later.
+    #[error("The store left {rows} rows of a batch unread, several times: retry later.")]
     Unanswered {
         /// How many rows are left.
         rows: usize,
     },
 }
 
-/// The values that a key is made of, or its bytes as they are.
+/// The values that a key is made of, or its raw bytes.
 fn key_text(key: Option<&Value>) -> String {
     let Some(key) = key else { return "(none)".to_owned() };
     let Some(Ok(parts)) = key.as_b().map(KeyBytes::decode) else { return key.to_string() };

@@ -1,27 +1,28 @@
-//! What has expired and is still there.
+//! Expired entities that still exist.
 
 use keyloom_model::attribute::PARTITION;
 use keyloom_model::{EntityId, EntityKey, Unreadable};
-use keyloom_store::{Direction, TableName};
+use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::fetch::unreadable;
-use crate::span::{Place, Span};
-use crate::{Error, Reader};
+use crate::partition::Partition;
+use crate::span::Span;
+use crate::{Error, ReadCost, Reader};
 
 /// A page of what has expired.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExpiredPage {
     /// Which entities.
     pub keys: Vec<EntityKey>,
-    /// After which place the next page begins; absent if nothing follows for sure.
+    /// The position after which the next page begins; absent if nothing follows for sure.
     pub next: Option<Vec<u8>>,
 }
 
 impl Reader<'_> {
-    /// Entities of a kind that have expired by now and are still there: those that expired first
-    /// first, at most `limit`, after a place that came with the ones before. One read. An index can
-    /// lag: look at each again before it is deleted.
+    /// Returns entities of a kind that have expired and still exist: those that expired first come
+    /// first, at most `limit`, after a position that came with the ones before. One read. An index can
+    /// lag: check each again before deleting it.
     ///
     /// # Errors
     ///
@@ -35,7 +36,7 @@ impl Reader<'_> {
         let Some(slot) = self.layout.expiry().slot(entity) else {
             return Ok(ExpiredPage::default());
         };
-        let partition = self.layout.expiry().partition(entity);
+        let key = self.layout.expiry().partition(entity);
         let mut now = KeyBytes::new();
         let pushed = now.push(&Value::from(self.now_ms));
         debug_assert!(pushed.is_ok(), "a number can be part of a key");
@@ -43,19 +44,16 @@ impl Reader<'_> {
         if let Some(after) = after {
             span = span.after(after, Direction::Forward);
         }
-        let place = Place {
-            index: Some(TableName::new(&slot.name()).map_err(keyloom_store::Error::from)?),
-            partition: (slot.partition(), partition.as_bytes()),
-            sort: slot.sort(),
-        };
-        let page = self.page(&place, &span, Direction::Forward, limit.max(1) as usize).await?;
+        let partition = Partition::of_slot(slot, key.as_bytes())?;
+        let request = partition.first(&span, limit.max(1) as usize);
+        let page = self.page(request, &mut ReadCost::default()).await?;
         let key = |row: &Item| {
             let partition = row.get(PARTITION).and_then(Value::as_b);
             let key = partition.and_then(|partition| self.layout.entity_key(partition));
             key.ok_or_else(|| unreadable(row, Unreadable { attribute: PARTITION }))
         };
-        let last = page.items.last().and_then(|row| row.get(slot.sort().as_str())?.as_b());
-        let next = page.last_key.as_ref().and(last).map(<[u8]>::to_vec);
+        let last = page.items.last().filter(|_| page.last_key.is_some());
+        let next = last.map(|row| partition.sort_of(row).map(<[u8]>::to_vec)).transpose()?;
         let keys = page.items.iter().map(key).collect::<Result<_, Error>>()?;
         Ok(ExpiredPage { keys, next })
     }

@@ -1,11 +1,11 @@
-//! How a page was found, as a tree: a drawing of the record that was made while it ran, with which
-//! posting lists were combined and how large they are. Chooses nothing and plans nothing; it counts
-//! posting lists that are rows, and what taking one id after the other would have read.
+//! How a page was found, as a tree: drawn from what strategies recorded while they ran, with the
+//! posting lists that were combined and their sizes. Chooses nothing and plans nothing; it counts
+//! posting lists that are rows, and what reading every list id by id would have cost.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use keyloom_model::{Entity, PostingKey};
+use keyloom_model::{Entity, Layout, PostingKey};
 use keyloom_store::Members;
 use keyloom_value::{KeyBytes, Value};
 
@@ -16,40 +16,40 @@ use crate::posting_list::{PostingList, PostingOwner, text_of};
 use crate::strategy::Chosen;
 use crate::{Budget, Error, Filter, ListRequest, Ran, ReadCost, Reader};
 
-/// As many combinations of facets as are named one by one.
+/// How many combinations of facets are named one by one.
 const COMBINATIONS_SHOWN: usize = 12;
-/// As far as the size of a list is counted where lists are rows: only so that it can be shown.
+/// How far the size of a list is counted where lists are rows: it is only shown.
 const COUNTED_MAX: u64 = 100;
 
-/// A step of an answer, and what it is made of.
+/// A step of a query plan, and its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What is done, or which list is looked at.
+    /// What is done, or which list is read.
     pub step: String,
-    /// How many are in the list, if that is known; where lists are rows, up to 100 are counted.
+    /// The size of the list, if it is known; where lists are rows, up to 100 are counted.
     pub members: Option<u64>,
-    /// What it is done with.
+    /// The parts of the step.
     pub parts: Vec<Plan>,
 }
 
-/// How an answer was found.
+/// How a page was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Explanation {
     /// What was done.
     pub plan: Plan,
-    /// How much could be read for it.
+    /// How much it was allowed to read.
     pub bound: Budget,
-    /// What taking one id after the other of every list would read, if all are tags.
+    /// What reading every list id by id would cost, if the filter is an AND of tags.
     pub one_by_one: Option<OneByOne>,
 }
 
-/// What it would read to take one id after the other from the start of every list, until the page is
-/// full. It depends on where those are that match.
+/// What it would cost to read every list id by id from its start until the page is full. It depends on
+/// where the matches are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneByOne {
-    /// Of the lists of all single tags.
+    /// Reads of the lists of all single tags.
     pub tags: ListReads,
-    /// Of the lists that are looked at here: a declared combination is one.
+    /// Reads of the lists in the plan: a declared combination is one.
     pub planned: ListReads,
     /// Entities, after that.
     pub entities: u64,
@@ -58,25 +58,25 @@ pub struct OneByOne {
 /// Rows of lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListReads {
-    /// If all that match are on the first page of each.
+    /// If all matches are on the first page of each list.
     pub best: u64,
-    /// If they are at the end of each.
+    /// If they are at the end of each list.
     pub worst: u64,
 }
 
-/// What is known of posting lists: how many are in each, and where they are rows, which.
+/// What is known of posting lists: their sizes, and their members where they are rows.
 #[derive(Debug, Default)]
 struct Known(BTreeMap<KeyBytes, KnownList>);
 
 #[derive(Debug)]
 struct KnownList {
     size: u64,
-    /// All of them, if they were read.
+    /// All members, if they were read.
     all: Option<Members>,
 }
 
 impl Known {
-    /// Takes the sizes that were known when a plan was made.
+    /// Adds the sizes that were known when the plan was made.
     fn take(&mut self, outline: &Outline) {
         if let Step::Read { list, size } = &outline.step
             && *size != Sizes::UNKNOWN
@@ -94,7 +94,7 @@ impl Known {
         lists.iter().map(|list| self.size(list)).collect()
     }
 
-    /// How many are in all of some lists, if that is known.
+    /// How many ordinals are in all of some lists, if that is known.
     fn in_all(&self, lists: &[PostingList]) -> Option<u64> {
         let mut lists = lists.iter().map(|list| self.0.get(&list.name)?.all.as_ref());
         let mut members = lists.next()??.clone();
@@ -106,7 +106,7 @@ impl Known {
 }
 
 impl ListReads {
-    /// Of lists of these sizes, with pages of so many rows.
+    /// The reads of lists of these sizes, with this many rows on a page.
     pub fn of(sizes: &[u64], page: u64) -> ListReads {
         let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
         let best = sum(&mut sizes.iter().map(|size| (*size).min(page)));
@@ -115,18 +115,17 @@ impl ListReads {
 }
 
 impl Reader<'_> {
-    /// How a page of a list was found, from the record of what ran for it.
+    /// Explains how a page of a list was found, from the record of what ran.
     ///
     /// # Errors
     ///
     /// As [`Reader::list`].
     pub async fn explain(&self, request: &ListRequest, ran: &Ran) -> Result<Explanation, Error> {
-        let request = &self.simplified(request);
         let (mut cost, hidden) = (ReadCost::default(), &Hidden::default());
         let (direction, budget) = (request.direction, request.budget);
         let mut search = Search { reader: self, direction, budget, hidden, cost: &mut cost };
         let mut known = Known::default();
-        // What took over from the first strategy combines the same posting lists.
+        // A strategy that takes over combines the same posting lists.
         let first = ran.strategies().iter().find_map(Chosen::node);
         let outline = first.map(|node| node.outline());
         outline.iter().for_each(|outline| known.take(outline));
@@ -134,21 +133,24 @@ impl Reader<'_> {
         first.iter().for_each(|node| node.posting_lists(&mut planned));
         search.learn(&planned, &mut known).await?;
         let one_by_one = search.one_by_one(request, &planned, &mut known).await?;
-        let drawing =
-            Drawing { entity: self.layout.model().entity(request.entity), request, known: &known };
+        let drawing = Drawing { layout: self.layout, request, known: &known };
         Ok(Explanation { plan: drawing.draw(ran.strategies()), bound: budget, one_by_one })
     }
 }
 
-/// What a record is drawn with.
+/// Draws a record.
 struct Drawing<'d> {
-    entity: &'d Entity,
+    layout: &'d Layout,
     request: &'d ListRequest,
     known: &'d Known,
 }
 
-impl Drawing<'_> {
-    /// What ran first, and within it what took over.
+impl<'d> Drawing<'d> {
+    fn entity(&self) -> &'d Entity {
+        self.layout.model().entity(self.request.entity)
+    }
+
+    /// The first strategy, and within it the one that took over.
     fn draw(&self, ran: &[Chosen]) -> Plan {
         let Some((first, then)) = ran.split_first() else { return self.strategy(&Chosen::Nothing) };
         let mut plan = self.strategy(first);
@@ -160,8 +162,8 @@ impl Drawing<'_> {
     }
 
     fn strategy(&self, chosen: &Chosen) -> Plan {
-        let name = &self.entity.list(self.request.list).name;
-        let list = format!("the list `{name}` of `{}`", self.entity.name);
+        let name = &self.entity().list(self.request.list).name;
+        let list = format!("the list `{name}` of `{}`", self.entity().name);
         let limit = self.request.limit;
         let step = match chosen {
             Chosen::Nothing => "nothing matches: one of the lists is empty".to_owned(),
@@ -194,15 +196,18 @@ impl Drawing<'_> {
         Plan { step, members: None, parts }
     }
 
-    /// Some combinations of facets in words.
+    /// Describes some combinations of facets.
     fn combinations(&self, prefixes: &[Prefix]) -> Vec<Plan> {
         let leaf = |step: String| Plan { step, members: None, parts: vec![] };
-        let facets = &self.entity.list(self.request.list).facets;
+        let facets = &self.entity().list(self.request.list).facets;
         let words = |prefix: &Prefix| {
             let values = KeyBytes::decode(prefix).unwrap_or_default();
-            let pairs = facets.iter().zip(&values).map(|(field, value)| match value {
-                Value::B(_) => format!("no `{}`", self.entity.field(*field).name),
-                value => format!("`{}` is `{}`", self.entity.field(*field).name, text_of(value)),
+            let pairs = facets.iter().zip(&values).map(|(field, part)| {
+                let name = &self.entity().field(*field).name;
+                match self.layout.value_from_key(self.request.entity, *field, part) {
+                    Value::B(_) => format!("no `{name}`"),
+                    value => format!("`{name}` is `{}`", text_of(&value)),
+                }
             });
             leaf(pairs.collect::<Vec<_>>().join(", "))
         };
@@ -216,7 +221,7 @@ impl Drawing<'_> {
 
     fn tree(&self, outline: &Outline) -> Plan {
         let (step, members) = match &outline.step {
-            Step::Read { list, .. } => (list.describe(self.entity), Some(self.known.size(list))),
+            Step::Read { list, .. } => (list.describe(self.entity()), Some(self.known.size(list))),
             Step::Combine(words) => ((*words).to_owned(), None),
         };
         let parts = outline.parts.iter().map(|part| self.tree(part)).collect();
@@ -225,7 +230,7 @@ impl Drawing<'_> {
 }
 
 impl Search<'_> {
-    /// None if the filter is no AND of tags.
+    /// None if the filter is not an AND of tags.
     async fn one_by_one(
         &mut self,
         request: &ListRequest,
@@ -237,12 +242,10 @@ impl Search<'_> {
             Some(Filter::All(filters)) => &filters[..],
             Some(_) | None => return Ok(None),
         };
-        let layout = self.reader.layout;
         let name = |filter: &Filter| match filter {
             Filter::Tag { field, key, value } => {
                 let group = PostingKey::Tag(*field, key, value);
-                let tenant = request.tenant.as_ref();
-                PostingOwner { layout, entity: request.entity, tenant }.list(&group)
+                PostingOwner::of(self.reader, request).list(&group)
             }
             _ => None,
         };
@@ -262,7 +265,7 @@ impl Search<'_> {
         }))
     }
 
-    /// Finds out how many are in some lists. Those that are rows are read, each once.
+    /// Learns the sizes of lists. Those that are rows are read, each once.
     async fn learn(&mut self, lists: &[PostingList], known: &mut Known) -> Result<(), Error> {
         let is_new = |list: &&PostingList| !known.0.contains_key(&list.name);
         let new: Vec<PostingList> = lists.iter().filter(is_new).cloned().collect();
@@ -308,9 +311,9 @@ impl Plan {
 mod tests {
     use super::*;
 
-    /// The figures of the document on item tagging, with pages of 20.
+    /// Three tags, with pages of 20: a good case and a bad one.
     #[test]
-    fn one_by_one_reads_what_the_document_says() {
+    fn reading_id_by_id_costs_what_the_lists_have() {
         let good = ListReads::of(&[50, 80, 20], 20);
         assert_eq!(good, ListReads { best: 60, worst: 150 });
         let bad = ListReads::of(&[1_000_000, 9_000_000, 2_000_000], 20);

@@ -1,39 +1,38 @@
-//! What a filter says about the facets of a list, as the beginnings of places by facet: one for each
+//! What a filter says about the facets of a list, as prefixes of index keys by facet: one for each
 //! combination of values that can pass.
 
 use keyloom_model::{
-    Entity, FacetKeys, Field, FieldId, FieldType, Presence, Unreadable, attribute,
+    Entity, FacetKeys, Field, FieldId, FieldType, Presence, Slot, Unreadable, attribute,
 };
-use keyloom_store::{Direction, TableName};
-use keyloom_value::{KeyBytes, Name, Value};
+use keyloom_value::{KeyBytes, Value};
 
 use crate::fetch::unreadable;
-use crate::span::{Place, Span};
+use crate::partition::Partition;
+use crate::span::Span;
 use crate::{Error, Filter, ListRequest, ReadCost, Reader};
 
-/// As many combinations as are read side by side.
+/// How many combinations are read side by side, at most.
 pub(crate) const COMBINATIONS_MAX: usize = 256;
-/// As many values as a facet that is not asked for can have, to be named one by one instead of
-/// looking for those that there are.
+/// A facet that the filter does not name has its values enumerated if it can have at most this many;
+/// otherwise those that exist are looked up.
 const VALUES_MAX: u64 = 16;
 
 /// The combinations of a list's facets that can pass a filter.
 #[derive(Clone, Debug)]
 pub(crate) struct Facets {
-    index: TableName,
-    partition: (Name, KeyBytes),
-    sort: Name,
-    /// For each facet of the list what places can have of it; none if any value can pass.
+    slot: Slot,
+    partition: KeyBytes,
+    /// For each facet of the list, the key parts that can pass; none if any value can.
     parts: Vec<Option<Vec<KeyBytes>>>,
     /// Whether everything that has such a combination passes.
     pub(crate) is_all: bool,
 }
 
-/// Places of one combination begin with these bytes.
+/// The prefix of the index keys of one combination.
 pub(crate) type Prefix = Vec<u8>;
 
 impl Facets {
-    /// None if the filter names no value of a facet, or the list has no places by facet.
+    /// None if the filter names no value of a facet, or the list has no index keys by facet.
     pub(crate) fn of(reader: &Reader<'_>, request: &ListRequest) -> Option<Facets> {
         let (of, layout) = ((request.entity, request.list), reader.layout);
         let slot = layout.facets().slot(request.entity, request.list)?;
@@ -54,41 +53,37 @@ impl Facets {
             let values = named.map(|(_, values)| values.clone());
             let values = values.or_else(|| all_values(entity.field(*field)))?;
             let mut parts: Vec<KeyBytes> = values.iter().map(|value| part(*field, value)).collect();
-            // Long values that begin alike stand together.
+            // Long values with the same beginning share a key part.
             parts.sort();
             parts.dedup();
             Some(parts)
         };
         Some(Facets {
-            index: TableName::new(&slot.name()).ok()?,
-            partition: (slot.partition(), partition),
-            sort: slot.sort(),
+            slot,
+            partition,
             parts: entity.list(request.list).facets.iter().map(parts).collect(),
             is_all: said.is_all && is_exact,
         })
     }
 
-    /// How many combinations there are, if that is known without looking.
+    /// The number of combinations, if it is known without reading.
     pub(crate) fn known_count(&self) -> Option<usize> {
         let mut counts = self.parts.iter().map(|parts| parts.as_ref().map(Vec::len));
         counts.try_fold(1_usize, |product, count| Some(product.saturating_mul(count?)))
     }
 
-    /// How many facets a place begins with.
+    /// The number of facets that an index key begins with.
     pub(crate) fn len(&self) -> usize {
         self.parts.len()
     }
 
-    pub(crate) fn place(&self) -> Place<'_> {
-        Place {
-            index: Some(self.index.clone()),
-            partition: (self.partition.0.clone(), self.partition.1.as_bytes()),
-            sort: self.sort.clone(),
-        }
+    /// The partition of the list's index keys by facet.
+    pub(crate) fn partition(&self) -> Result<Partition<'_>, Error> {
+        Partition::of_slot(self.slot, self.partition.as_bytes())
     }
 
-    /// All combinations, or none if there are too many. Of a facet that can have any value, those
-    /// are looked for that there are: a read for each.
+    /// Returns all combinations, or none if there are too many. The values of a facet that can have any
+    /// are looked up, with one read for each.
     pub(crate) async fn prefixes(
         &self,
         reader: &Reader<'_>,
@@ -101,7 +96,7 @@ impl Facets {
                 let longer_by = |part: &KeyBytes| [&prefix, part.as_bytes()].concat();
                 match parts {
                     Some(parts) => longer.extend(parts.iter().map(longer_by)),
-                    None => self.found(reader, &prefix, (&mut longer, cost)).await?,
+                    None => longer.extend(self.find_longer(reader, &prefix, cost).await?),
                 }
                 if longer.len() > COMBINATIONS_MAX {
                     return Ok(None);
@@ -112,30 +107,28 @@ impl Facets {
         Ok(Some(prefixes))
     }
 
-    /// The beginnings that there are which are longer than one by a part; some more than
+    /// The prefixes that exist and are longer than one by a part: one more than
     /// [`COMBINATIONS_MAX`] at most.
-    async fn found(
+    async fn find_longer(
         &self,
         reader: &Reader<'_>,
         prefix: &[u8],
-        (found, cost): (&mut Vec<Prefix>, &mut ReadCost),
-    ) -> Result<(), Error> {
-        let mut span = Span::within(prefix);
+        cost: &mut ReadCost,
+    ) -> Result<Vec<Prefix>, Error> {
+        let (partition, mut span, mut found) = (self.partition()?, Span::within(prefix), vec![]);
         while found.len() <= COMBINATIONS_MAX {
-            let page = reader.page(&self.place(), &span, Direction::Forward, 1).await?;
-            cost.rows += page.scanned;
-            cost.bytes += page.scanned_bytes;
-            let Some(row) = page.items.first() else { return Ok(()) };
+            let page = reader.page(partition.first(&span, 1), cost).await?;
+            let Some(row) = page.items.first() else { break };
             let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
-            let sort = row.get(self.sort.as_str()).and_then(Value::as_b).ok_or_else(wrong)?;
+            let sort = partition.sort_of(row)?;
             let rest = sort.get(prefix.len()..).ok_or_else(wrong)?;
             let after = KeyBytes::skip_part(rest).map_err(|_| wrong())?;
             let longer = sort[..sort.len() - after.len()].to_vec();
-            let Some(next) = KeyBytes::after_prefix(&longer) else { return Ok(()) };
+            let Some(next) = KeyBytes::after_prefix(&longer) else { break };
             span = Span { from: Some(next), ..span };
             found.push(longer);
         }
-        Ok(())
+        Ok(found)
     }
 }
 

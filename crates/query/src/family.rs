@@ -1,34 +1,35 @@
-//! A parent with its children, which stand right after it.
+//! A parent with its children, whose rows follow its own.
 
-use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::attribute::SORT;
 use keyloom_model::{EntityId, EntityKey, OwnRow, RowKey};
 use keyloom_store::{Direction, Page, yield_point};
 use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::fetch::unreadable;
 use crate::fingerprint::Fingerprint;
+use crate::partition::Partition;
 use crate::request_error::{check_limit, check_tenant};
-use crate::span::{Place, Span};
-use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
+use crate::span::Span;
+use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
 use crate::{CursorKey, Error, ReadCost, Reader, RequestError};
 
-/// Which children of which parent to read.
+/// A request for children of a parent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FamilyRequest {
     /// The parent.
     pub parent: EntityKey,
-    /// Which children.
+    /// The kinds of children.
     pub children: Children,
-    /// How many children, at most: 1 to 1,000.
+    /// The maximum number of children: 1 to 1,000.
     pub limit: u32,
 }
 
 /// Which children of a parent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Children {
-    /// Those of all kinds.
+    /// Children of all kinds.
     All,
-    /// Those of one kind.
+    /// Children of one kind.
     Of(EntityId),
 }
 
@@ -50,7 +51,7 @@ pub struct ChildrenPage {
     pub children: Vec<OwnRow>,
     /// The cursor of the next page; absent if nothing follows for sure.
     pub next: Option<String>,
-    /// What was read of the children, those that are not seen too.
+    /// How much was read of the children, also of invisible ones.
     pub read: ReadCost,
 }
 
@@ -60,19 +61,19 @@ struct Household {
     own_sort: KeyBytes,
     /// The sort keys of the children.
     span: Span,
-    /// Whether the parent stands right before all that is asked for.
+    /// Whether one read returns the parent and all that is requested.
     is_together: bool,
     fingerprint: Fingerprint,
 }
 
 impl Reader<'_> {
-    /// A parent with its first children, if it is there and seen. One read if children of all
-    /// kinds are asked for, or of the only kind that there is; otherwise two. A page has at most
-    /// 1 MiB of rows: it can have fewer children than asked for.
+    /// Returns a parent with its first children, if it exists and is visible. One read if children of
+    /// all kinds are requested, or of the only kind that there is; otherwise two. A page has at most
+    /// 1 MiB of rows: it can have fewer children than requested.
     ///
     /// # Errors
     ///
-    /// If the question makes no sense, the store fails, or a row is damaged.
+    /// If the request is invalid, the store fails, or a row is damaged.
     pub async fn family(
         &self,
         request: &FamilyRequest,
@@ -82,18 +83,16 @@ impl Reader<'_> {
         if !household.fits() {
             return Ok(None);
         }
-        let kin =
-            self.kin((&household, request), (&household.span, household.is_together), cursors);
-        let kin = kin.await?;
+        let kin = self.kin(&household, request, cursors).await?;
         Ok(kin.map(|(parent, page)| Family { parent, children: page.children, next: page.next }))
     }
 
-    /// More children of a parent, after a cursor that came with the ones before, or the first
-    /// ones; none if the parent is not there or not seen any more. Two reads.
+    /// Returns more children of a parent, after a cursor that came with the ones before, or the first
+    /// ones; none if the parent does not exist or is invisible. Two reads.
     ///
     /// # Errors
     ///
-    /// If the question makes no sense, the cursor is not one of it, the store fails, or a row is
+    /// If the request is invalid, the cursor is of another query, the store fails, or a row is
     /// damaged.
     pub async fn children(
         &self,
@@ -101,17 +100,17 @@ impl Reader<'_> {
         cursors: &CursorKey,
         cursor: Option<&str>,
     ) -> Result<Option<ChildrenPage>, Error> {
-        let household = self.household(request)?;
-        let mut span = household.span.clone();
+        let mut household = self.household(request)?;
+        household.is_together = false;
         if let Some(text) = cursor {
             let position = cursors.open(text, &household.fingerprint)?;
-            span = span.after(&position, Direction::Forward);
+            household.span = household.span.after(&position, Direction::Forward);
         }
-        let kin = self.kin((&household, request), (&span, false), cursors).await?;
+        let kin = self.kin(&household, request, cursors).await?;
         Ok(kin.map(|(_, children)| children))
     }
 
-    /// The first children of a parent that was read just now and is seen. One read.
+    /// Returns the first children of a parent that was just read and is visible. One read.
     ///
     /// # Errors
     ///
@@ -122,47 +121,60 @@ impl Reader<'_> {
         cursors: &CursorKey,
     ) -> Result<ChildrenPage, Error> {
         let household = self.household(request)?;
-        let (mut deletions, limit) = (Deletions::default(), request.limit);
+        let (mut state, limit) = (ReadState::default(), request.limit as usize);
         for _ in 0..ATTEMPTS_MAX {
-            let page = self.child_rows(&household, &household.span, limit).await?;
-            let seen = self.read_children(&household, (page, limit), cursors, &mut deletions);
-            if let Some(seen) = seen.await? {
-                return Ok(seen);
+            state.cost = ReadCost::default();
+            let rows = household.child_rows(self, limit, &mut state.cost).await?;
+            if let Some(seen) = self.settle_children(rows.children, &mut state).await? {
+                let next = household.next(cursors, rows.last);
+                return Ok(ChildrenPage { children: seen, next, read: state.cost });
             }
         }
-        Err(Error::Unanswered { rows: limit as usize })
+        Err(Error::Unanswered { rows: limit })
     }
 
-    /// A parent and some of its children, as if no deletion had come between; none if it is not
-    /// seen.
+    /// Reads a parent and some of its children at one moment, as far as deletions are concerned. None
+    /// if the parent is invisible.
     async fn kin(
         &self,
-        (household, request): (&Household, &FamilyRequest),
-        (span, is_together): (&Span, bool),
+        household: &Household,
+        request: &FamilyRequest,
         cursors: &CursorKey,
     ) -> Result<Option<(OwnRow, ChildrenPage)>, Error> {
-        let (mut deletions, limit) = (Deletions::default(), request.limit);
+        let (mut state, limit) = (ReadState::default(), request.limit as usize);
         for _ in 0..ATTEMPTS_MAX {
-            let (parent, page) = match is_together {
-                true => self.together(household, limit as usize).await?,
+            state.cost = ReadCost::default();
+            let (parent, rows) = match household.is_together {
+                true => household.together(self, limit, &mut state.cost).await?,
                 false => (self.get_any(&request.parent).await?, None),
             };
             let Some(parent) = parent else { return Ok(None) };
-            let mut cost = ReadCost::default();
-            let parent = self.settle(vec![parent], &mut deletions, &mut cost).await?;
-            let Some(mut parent) = parent else { continue };
+            let Some(mut parent) = state.settle(self, vec![parent]).await? else { continue };
             let Some(parent) = parent.pop().flatten() else { return Ok(None) };
-            let page = match page {
-                Some(page) => page,
-                None => self.child_rows(household, span, limit).await?,
+            let rows = match rows {
+                Some(rows) => rows,
+                None => household.child_rows(self, limit, &mut state.cost).await?,
             };
-            let children = self.read_children(household, (page, limit), cursors, &mut deletions);
-            let Some(children) = children.await? else { continue };
-            if self.confirm(&mut deletions, &mut cost).await? == Verdict::Valid {
-                return Ok(Some((parent, children)));
+            let Some(children) = self.settle_children(rows.children, &mut state).await? else {
+                continue;
+            };
+            let read = state.cost;
+            if state.confirm(self).await? == Verdict::Valid {
+                let next = household.next(cursors, rows.last);
+                return Ok(Some((parent, ChildrenPage { children, next, read })));
             }
         }
-        Err(Error::Unanswered { rows: limit as usize })
+        Err(Error::Unanswered { rows: limit })
+    }
+
+    /// Returns what is visible of children; none if their rows must be read again.
+    async fn settle_children(
+        &self,
+        children: Vec<OwnRow>,
+        state: &mut ReadState,
+    ) -> Result<Option<Vec<OwnRow>>, Error> {
+        let seen = state.settle(self, children).await?;
+        Ok(seen.map(|seen| seen.into_iter().flatten().collect()))
     }
 
     fn household(&self, request: &FamilyRequest) -> Result<Household, RequestError> {
@@ -198,71 +210,68 @@ impl Reader<'_> {
             links.filter(|link| self.layout.model().entity(link.owner).parent == Some(link.field));
         kinds.map(|link| link.owner).collect()
     }
+}
 
-    /// The parent and the rows of its children, all in one read.
+/// Children whose rows were read.
+struct ChildRows {
+    children: Vec<OwnRow>,
+    /// Where more follow, if they do.
+    last: Option<Vec<u8>>,
+}
+
+impl Household {
+    /// Reads the parent and its first children at once. None if the parent is not there.
     async fn together(
         &self,
-        household: &Household,
+        reader: &Reader<'_>,
         limit: usize,
-    ) -> Result<(Option<OwnRow>, Option<Page>), Error> {
-        let span =
-            Span { from: Some(household.own_sort.as_bytes().to_vec()), ..household.span.clone() };
-        // The parent, and one child more than asked for.
-        let mut page = self.page(&household.place(), &span, Direction::Forward, limit + 2).await?;
+        cost: &mut ReadCost,
+    ) -> Result<(Option<OwnRow>, Option<ChildRows>), Error> {
+        let span = Span { from: Some(self.own_sort.as_bytes().to_vec()), ..self.span.clone() };
+        let partition = Partition::of_table(self.partition.as_bytes());
+        // The parent, and one child more than requested.
+        let mut page = reader.page(partition.first(&span, limit + 2), cost).await?;
         let is_parent =
-            |row: &Item| row.get(SORT).and_then(Value::as_b) == Some(household.own_sort.as_bytes());
+            |row: &Item| row.get(SORT).and_then(Value::as_b) == Some(self.own_sort.as_bytes());
         if !page.items.first().is_some_and(is_parent) {
             return Ok((None, None));
         }
-        let parent = self.read_own(page.items.remove(0))?;
-        Ok((Some(parent), Some(page)))
+        let parent = reader.read_own(page.items.remove(0))?;
+        Ok((Some(parent), Some(self.read_children(reader, page, limit).await?)))
     }
 
     async fn child_rows(
         &self,
-        household: &Household,
-        span: &Span,
-        limit: u32,
-    ) -> Result<Page, Error> {
-        let one_more = limit as usize + 1;
-        self.page(&household.place(), span, Direction::Forward, one_more).await
+        reader: &Reader<'_>,
+        limit: usize,
+        cost: &mut ReadCost,
+    ) -> Result<ChildRows, Error> {
+        let partition = Partition::of_table(self.partition.as_bytes());
+        let page = reader.page(partition.first(&self.span, limit + 1), cost).await?;
+        self.read_children(reader, page, limit).await
     }
 
-    /// What is seen of children whose rows were read; none if they must be read again.
     async fn read_children(
         &self,
-        household: &Household,
-        (mut page, limit): (Page, u32),
-        cursors: &CursorKey,
-        deletions: &mut Deletions,
-    ) -> Result<Option<ChildrenPage>, Error> {
-        let limit = limit as usize;
-        let mut read = ReadCost { rows: page.scanned, bytes: page.scanned_bytes };
+        reader: &Reader<'_>,
+        mut page: Page,
+        limit: usize,
+    ) -> Result<ChildRows, Error> {
         let follows = page.items.len() > limit || page.last_key.is_some();
         page.items.truncate(limit);
         let mut children = Vec::with_capacity(page.items.len());
         for row in &page.items {
             yield_point().await;
-            let child = self.layout.read_child(row);
+            let child = reader.layout.read_child(row);
             children.push(child.map_err(|reason| unreadable(row, reason))?);
         }
         let last = page.items.last().and_then(|row| row.get(SORT)?.as_b());
-        let last = last.unwrap_or(household.own_sort.as_bytes());
-        let next = follows.then(|| cursors.seal(&household.fingerprint, last));
-        let seen = self.settle(children, deletions, &mut read).await?;
-        let page = |seen: Vec<Option<OwnRow>>| ChildrenPage {
-            children: seen.into_iter().flatten().collect(),
-            next,
-            read,
-        };
-        Ok(seen.map(page))
+        let last = last.unwrap_or(self.own_sort.as_bytes());
+        Ok(ChildRows { children, last: follows.then(|| last.to_vec()) })
     }
-}
 
-impl Household {
-    fn place(&self) -> Place<'_> {
-        let partition = (PARTITION.into(), self.partition.as_bytes());
-        Place { index: None, partition, sort: SORT.into() }
+    fn next(&self, cursors: &CursorKey, last: Option<Vec<u8>>) -> Option<String> {
+        last.map(|last| cursors.seal(&self.fingerprint, &last))
     }
 
     /// Whether there can be such a parent.

@@ -10,24 +10,24 @@ use keyloom_value::{Item, Name, Value};
 
 use crate::{Error, ReadCost, Reader};
 
-/// As many as a store takes at once.
+/// How many rows one request to a store can read.
 pub(crate) const BATCH_MAX: usize = 100;
-/// How often in a row a store may answer for nothing. Stores that ask for patience wait themselves.
+/// How often in a row a store may return nothing. Stores that throttle wait by themselves.
 const IDLE_ROUNDS_MAX: usize = 8;
 
-/// The key of a row as bytes, which were built or read.
+/// The key of a row, as bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RawKey {
     pub(crate) partition: Vec<u8>,
     pub(crate) sort: Vec<u8>,
 }
 
-/// What became of a read.
+/// The outcome of reading one row.
 #[derive(Debug)]
 pub(crate) enum Fetched {
     Row(Item),
     Gone,
-    /// It was not read, for what was read before it was enough.
+    /// The row was not read: the rows before it used up the budget.
     Unread,
 }
 
@@ -37,7 +37,7 @@ impl RawKey {
         Some(RawKey { partition: bytes(PARTITION)?, sort: bytes(SORT)? })
     }
 
-    /// The key of a row that is not needed afterwards.
+    /// Takes the key out of a row that is not needed afterwards.
     pub(crate) fn take(row: &mut Item) -> Option<RawKey> {
         Some(RawKey { partition: take_bytes(row, PARTITION)?, sort: take_bytes(row, SORT)? })
     }
@@ -48,14 +48,14 @@ impl RawKey {
     }
 
     fn to_item(&self) -> Item {
-        // A name is cloned for every row that is asked for.
+        // A name is cloned for every row that is read.
         static NAMES: LazyLock<[Name; 2]> = LazyLock::new(|| [PARTITION.into(), SORT.into()]);
         let values = [&self.partition, &self.sort].map(|bytes| Value::B(bytes.clone()));
         NAMES.iter().cloned().zip(values).collect()
     }
 }
 
-/// The bytes that an attribute of a row holds; none are left there.
+/// Takes the bytes of an attribute out of a row.
 pub(crate) fn take_bytes(row: &mut Item, name: &str) -> Option<Vec<u8>> {
     match row.get_mut(name)? {
         Value::B(bytes) => Some(std::mem::take(bytes)),
@@ -70,11 +70,11 @@ impl From<&RowKey> for RawKey {
     }
 }
 
-/// Rows by the places of their keys.
+/// Rows in the order of their keys.
 struct Found<'k> {
     keys: &'k [RawKey],
     rows: Vec<Option<Item>>,
-    /// Most stores answer in the order of the request.
+    /// Most stores return rows in the order of the request.
     next: usize,
 }
 
@@ -92,7 +92,7 @@ impl<'k> Found<'k> {
         self.next = place + 1;
     }
 
-    /// The row at a place; one that is asked for again is the first one's.
+    /// Takes the row of a key; a key that was given again shares the row of the first.
     fn take(&mut self, place: usize, is_each_once: bool) -> Option<Item> {
         if is_each_once {
             return self.rows[place].take();
@@ -103,7 +103,7 @@ impl<'k> Found<'k> {
 }
 
 impl Reader<'_> {
-    /// One row. One whose key is too long for a table is not there.
+    /// Reads one row. A key that is too long for a table has none.
     pub(crate) async fn row(&self, key: &RowKey) -> Result<Option<Item>, Error> {
         if !key.fits() {
             return Ok(None);
@@ -111,7 +111,7 @@ impl Reader<'_> {
         Ok(self.store.get(Get::new(self.table, key.to_item())).await?)
     }
 
-    /// Many rows, in the order of their keys; a key may be there twice.
+    /// Reads many rows, in the order of their keys; a key may be given twice.
     pub(crate) async fn rows(
         &self,
         keys: &[RawKey],
@@ -128,8 +128,8 @@ impl Reader<'_> {
         Ok(rows)
     }
 
-    /// At most [`BATCH_MAX`] rows, in the order of their keys; a key may be there twice. When the
-    /// cost has come to `bytes_max`, the rest may be left unread, but never the first.
+    /// Reads at most [`BATCH_MAX`] rows, in the order of their keys; a key may be given twice. Once
+    /// the cost reaches `bytes_max`, the rest may be left unread, but never the first.
     pub(crate) async fn fetch(
         &self,
         keys: &[RawKey],
@@ -169,7 +169,7 @@ impl Reader<'_> {
         Ok((0..keys.len()).map(fetched).collect())
     }
 
-    /// Own rows, where there are any.
+    /// Decodes own rows, where there are any.
     pub(crate) async fn read_owns(
         &self,
         rows: Vec<Option<Item>>,

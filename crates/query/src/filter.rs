@@ -1,15 +1,20 @@
-//! What an entity must have to be on a page: tags and values of facets, combined.
+//! What an entity must have to be on a page: tags and values of facets, combined. Filters are resolved
+//! against the model once, when they are made.
 
 use keyloom_model::{Entity, Field, FieldId, FieldType, Image, ListId, Presence};
 use keyloom_value::Value;
 
 use crate::RequestError;
-use crate::request_error::check_values;
+use crate::request_error::check_value;
 
-/// What an entity must have. Facets are those of the list that is read.
+/// What an entity must have. [`Filters`] makes filters: each is checked against the model, and in
+/// normal form. That is as short as it can be: nothing twice, no AND directly in an AND, no OR in an
+/// OR, no NOT in a NOT, no AND or OR of one part, and no test that everything passes, unless it is
+/// all of the filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Filter {
     /// A tag, in a field that holds tags.
+    #[non_exhaustive]
     Tag {
         /// The field.
         field: FieldId,
@@ -19,36 +24,135 @@ pub enum Filter {
         value: String,
     },
     /// Any tag of a key, in a field that holds tags.
+    #[non_exhaustive]
     TagKey {
         /// The field.
         field: FieldId,
         /// The key.
         key: String,
     },
-    /// A value of a facet.
+    /// A value of a facet of the list.
+    #[non_exhaustive]
     Facet {
         /// The field.
         field: FieldId,
         /// Its value.
         value: Value,
     },
-    /// All of these; everything has none.
+    /// All of these. Without parts, everything passes.
+    #[non_exhaustive]
     All(Vec<Filter>),
-    /// At least one of these; nothing has none.
+    /// At least one of these. Without parts, nothing passes.
+    #[non_exhaustive]
     Any(Vec<Filter>),
     /// Not this.
+    #[non_exhaustive]
     Not(Box<Filter>),
+}
+
+/// Makes the filters of one list.
+#[derive(Clone, Copy, Debug)]
+pub struct Filters<'m> {
+    /// The entity.
+    pub entity: &'m Entity,
+    /// Its list: facets are those of this list.
+    pub list: ListId,
 }
 
 /// How deep filters can be in each other, and how many tests they can have in all.
 const DEPTH_MAX: usize = 16;
 const TESTS_MAX: usize = 300;
 
-/// What everything passes, and what nothing does.
-pub(crate) const EVERYTHING: Filter = Filter::All(vec![]);
+const EVERYTHING: Filter = Filter::All(vec![]);
 const NOTHING: Filter = Filter::Any(vec![]);
 
+impl Filters<'_> {
+    /// Entities with a tag.
+    ///
+    /// # Errors
+    ///
+    /// If the field holds no tags.
+    pub fn tag(&self, field: FieldId, key: &str, value: &str) -> Result<Filter, RequestError> {
+        self.check_tags(field)?;
+        Ok(Filter::Tag { field, key: key.to_owned(), value: value.to_owned() })
+    }
+
+    /// Entities with any tag of a key.
+    ///
+    /// # Errors
+    ///
+    /// If the field holds no tags.
+    pub fn tag_key(&self, field: FieldId, key: &str) -> Result<Filter, RequestError> {
+        self.check_tags(field)?;
+        Ok(Filter::TagKey { field, key: key.to_owned() })
+    }
+
+    /// Entities with a value of a facet.
+    ///
+    /// # Errors
+    ///
+    /// If the field is no facet of the list, or the value is not of its type.
+    pub fn facet(&self, field: FieldId, value: Value) -> Result<Filter, RequestError> {
+        let list = self.entity.list(self.list);
+        if !list.facets.contains(&field) {
+            let field = self.entity.field(field).name.clone();
+            return Err(RequestError::NotAFacet { list: list.name.clone(), field });
+        }
+        check_value(self.entity, field, &value)?;
+        Ok(Filter::Facet { field, value })
+    }
+
+    /// Entities that pass all of these.
+    pub fn all(&self, filters: Vec<Filter>) -> Filter {
+        let parts = parts_of(filters, |filter| match filter {
+            Filter::All(inner) => Ok(inner),
+            other => Err(other),
+        });
+        match parts.contains(&NOTHING) {
+            true => NOTHING,
+            false => one_or(parts, Filter::All),
+        }
+    }
+
+    /// Entities that pass at least one of these.
+    pub fn any(&self, filters: Vec<Filter>) -> Filter {
+        let parts = parts_of(filters, |filter| match filter {
+            Filter::Any(inner) => Ok(inner),
+            other => Err(other),
+        });
+        match parts.contains(&EVERYTHING) || names_all_values(self.entity, &parts) {
+            true => EVERYTHING,
+            false => one_or(parts, Filter::Any),
+        }
+    }
+
+    fn check_tags(&self, field: FieldId) -> Result<(), RequestError> {
+        let field = self.entity.field(field);
+        match field.of == FieldType::Tags {
+            true => Ok(()),
+            false => Err(RequestError::NotTags { field: field.name.clone() }),
+        }
+    }
+}
+
 impl Filter {
+    /// Entities that do not pass this.
+    #[expect(clippy::should_implement_trait, reason = "named as the other combinations are")]
+    #[must_use]
+    pub fn not(self) -> Filter {
+        match self {
+            Filter::Not(inner) => *inner,
+            everything if everything == EVERYTHING => NOTHING,
+            nothing if nothing == NOTHING => EVERYTHING,
+            other => Filter::Not(Box::new(other)),
+        }
+    }
+
+    /// The filter, unless everything passes it.
+    pub fn if_selective(self) -> Option<Filter> {
+        Some(self).filter(|filter| *filter != EVERYTHING)
+    }
+
     /// Whether an entity can pass because it lacks something. Such a filter must know who has lost a
     /// reference to a deletion that is still being cleared.
     pub(crate) fn passes_without(&self) -> bool {
@@ -61,54 +165,29 @@ impl Filter {
         }
     }
 
-    /// Whether the filter can be asked of a list.
-    pub(crate) fn check(&self, entity: &Entity, list: ListId) -> Result<(), RequestError> {
-        if self.depth_and_tests(0).is_none_or(|tests| tests > TESTS_MAX) {
-            return Err(RequestError::FilterTooLarge { depth: DEPTH_MAX, tests: TESTS_MAX });
-        }
-        self.check_tests(entity, list)
-    }
-
-    fn check_tests(&self, entity: &Entity, list: ListId) -> Result<(), RequestError> {
-        match self {
-            Filter::Tag { field, .. } | Filter::TagKey { field, .. } => {
-                let declared = entity.field(*field);
-                match declared.of == FieldType::Tags {
-                    true => Ok(()),
-                    false => Err(RequestError::NotTags { field: declared.name.clone() }),
-                }
-            }
-            Filter::Facet { field, value } => {
-                let declared = entity.list(list);
-                if !declared.facets.contains(field) {
-                    let (list, field) = (declared.name.clone(), entity.field(*field).name.clone());
-                    return Err(RequestError::NotAFacet { list, field });
-                }
-                let what = || "A facet".to_owned();
-                check_values(entity, what, std::slice::from_ref(field), std::slice::from_ref(value))
-            }
-            Filter::All(filters) | Filter::Any(filters) => {
-                filters.iter().try_for_each(|filter| filter.check_tests(entity, list))
-            }
-            Filter::Not(filter) => filter.check_tests(entity, list),
+    /// Checks that the filter is not too large to be planned.
+    pub(crate) fn check_size(&self) -> Result<(), RequestError> {
+        match self.count_tests(0).is_some_and(|tests| tests <= TESTS_MAX) {
+            true => Ok(()),
+            false => Err(RequestError::FilterTooLarge { depth: DEPTH_MAX, tests: TESTS_MAX }),
         }
     }
 
     /// How many tests there are; none if they are too deep.
-    fn depth_and_tests(&self, depth: usize) -> Option<usize> {
+    fn count_tests(&self, depth: usize) -> Option<usize> {
         if depth > DEPTH_MAX {
             return None;
         }
         match self {
             Filter::Tag { .. } | Filter::TagKey { .. } | Filter::Facet { .. } => Some(1),
             Filter::All(filters) | Filter::Any(filters) => {
-                filters.iter().map(|filter| filter.depth_and_tests(depth + 1)).sum()
+                filters.iter().map(|filter| filter.count_tests(depth + 1)).sum()
             }
-            Filter::Not(filter) => filter.depth_and_tests(depth + 1),
+            Filter::Not(filter) => filter.count_tests(depth + 1),
         }
     }
 
-    /// Whether an entity passes. What its own row says counts, whatever it was found by.
+    /// Whether an entity passes, by its own row. That decides, whatever it was found by.
     pub(crate) fn holds(&self, entity: &Entity, image: &Image) -> bool {
         let tag = |field: &FieldId, key: &str| match image.fields.get(&entity.field(*field).name) {
             Some(Value::M(tags)) => tags.get(key).and_then(Value::as_s).map(str::to_owned),
@@ -126,36 +205,8 @@ impl Filter {
         }
     }
 
-    /// The same in as few words as it takes: nothing twice, and no test that everything passes. What
-    /// names all values of a facet that is never absent is no test.
-    pub(crate) fn simplified(&self, entity: &Entity) -> Filter {
-        match self {
-            Filter::Tag { .. } | Filter::TagKey { .. } | Filter::Facet { .. } => self.clone(),
-            Filter::All(filters) => {
-                let all = pieces(entity, filters, |filter| match filter {
-                    Filter::All(inner) => Ok(inner),
-                    other => Err(other),
-                });
-                one_or(if all.contains(&NOTHING) { vec![NOTHING] } else { all }, Filter::All)
-            }
-            Filter::Any(filters) => {
-                let any = pieces(entity, filters, |filter| match filter {
-                    Filter::Any(inner) => Ok(inner),
-                    other => Err(other),
-                });
-                let is_all = any.contains(&EVERYTHING) || names_all_values(entity, &any);
-                one_or(if is_all { vec![EVERYTHING] } else { any }, Filter::Any)
-            }
-            Filter::Not(filter) => match filter.simplified(entity) {
-                Filter::Not(inner) => *inner,
-                everything if everything == EVERYTHING => NOTHING,
-                nothing if nothing == NOTHING => EVERYTHING,
-                other => Filter::Not(Box::new(other)),
-            },
-        }
-    }
-
-    /// A text that is the same for filters that say the same, but for order and repetition.
+    /// A text that is the same for equal filters, whatever their order. Cursors depend on it, so it
+    /// never changes.
     pub(crate) fn canonical(&self, entity: &Entity) -> String {
         let name = |field: &FieldId| &entity.field(*field).name;
         let all = |word: &str, filters: &[Filter]| {
@@ -184,22 +235,17 @@ impl Filter {
     }
 }
 
-/// Filters in as few words as it takes, each once; those that `inner` opens are their own parts.
-fn pieces(
-    entity: &Entity,
-    filters: &[Filter],
-    inner: fn(Filter) -> Result<Vec<Filter>, Filter>,
-) -> Vec<Filter> {
-    let mut pieces = vec![];
+/// Filters, each once; those that `open` takes apart are replaced by their parts.
+fn parts_of(filters: Vec<Filter>, open: fn(Filter) -> Result<Vec<Filter>, Filter>) -> Vec<Filter> {
+    let mut parts = vec![];
     for filter in filters {
-        let parts = inner(filter.simplified(entity)).unwrap_or_else(|other| vec![other]);
-        for part in parts {
-            if !pieces.contains(&part) {
-                pieces.push(part);
+        for part in open(filter).unwrap_or_else(|other| vec![other]) {
+            if !parts.contains(&part) {
+                parts.push(part);
             }
         }
     }
-    pieces
+    parts
 }
 
 fn one_or(mut filters: Vec<Filter>, several: fn(Vec<Filter>) -> Filter) -> Filter {

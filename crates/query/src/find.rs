@@ -10,17 +10,17 @@ use crate::fetch::unreadable;
 use crate::request_error::{check_tenant, check_values};
 use crate::{Error, Reader};
 
-/// A value can pass from one entity to another between the two reads. That it does so every time
-/// is not a matter of chance any more.
+/// A value can move from one entity to another between the two reads. More often in a row than this,
+/// it is not by chance: the guard is damaged.
 const ATTEMPTS: usize = 4;
 
 impl Reader<'_> {
-    /// The entity that has these values of a unique, if it is there and seen: the value of the
-    /// field in `within` first if there is one, then those of the fields. Two reads.
+    /// Returns the entity that has these values of a unique, if it exists and is visible. The values
+    /// are that of the field in `within` first, if there is one, then those of the fields. Two reads.
     ///
     /// # Errors
     ///
-    /// If the values are not such values, the store fails, or a row is damaged.
+    /// If the values do not fit the fields, the store fails, or a row is damaged.
     pub async fn find(
         &self,
         entity: EntityId,
@@ -32,7 +32,7 @@ impl Reader<'_> {
         let declared = self.layout.model().entity(entity);
         let fields = self.unique_fields(entity, unique);
         check_values(declared, || format!("A unique of `{}`", declared.name), &fields, values)?;
-        // Of a guard's owner, the key has the kind and the tenant only.
+        // The key of a guard has only the kind and the tenant of its owner.
         let anyone = EntityKey { entity, tenant: tenant.cloned(), id: String::new() };
         let Ok(guard) = self.layout.uniques().guard_key(&anyone, unique, values) else {
             return Ok(None);
@@ -43,7 +43,7 @@ impl Reader<'_> {
             let Some(row) = row.filter(|row| self.has_guard(&row.image, unique, &guard)) else {
                 continue;
             };
-            // A deletion may have cleared what makes it have the value.
+            // A deletion may have cleared a reference that is part of the value.
             let seen = self.seen(row).await?;
             return Ok(seen.filter(|row| self.has_guard(&row.image, unique, &guard)));
         }

@@ -1,5 +1,5 @@
-//! Fingerprints of questions: two questions have the same only if a position in the answer of one
-//! is a position in the answer of the other.
+//! Fingerprints of queries: two queries have the same only if a position in the results of one is a
+//! position in the results of the other. Cursors carry them, so what is hashed never changes.
 
 use keyloom_model::{Entity, FieldId, FieldType, Layout, List, Literal};
 use keyloom_store::Direction;
@@ -8,24 +8,29 @@ use sha2::{Digest, Sha256};
 use crate::CountRequest;
 use crate::span::Span;
 
-/// What a cursor is bound to.
+/// The query that a cursor is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fingerprint([u8; Fingerprint::LEN]);
 
-/// Collects what a question is made of. Every piece is told apart from the next by its length.
+/// Hashes the pieces of a query, each with its length, so that no two sequences hash alike.
 struct Pieces(Sha256);
+
+/// What identifies a list and what narrows it.
+pub(crate) struct ListIdentity<'l> {
+    pub(crate) entity: &'l Entity,
+    pub(crate) list: &'l List,
+    pub(crate) partition: &'l [u8],
+    /// The canonical text of the filter.
+    pub(crate) filter: Option<&'l str>,
+}
 
 impl Fingerprint {
     pub(crate) const LEN: usize = 16;
 
-    /// Of a list. The partition has the names of entity and list, the tenant and the values of
+    /// The fingerprint of a list. The partition has the names of entity and list, the tenant and the values of
     /// `by`; the span has the range; the filter is in canonical form.
-    pub(crate) fn of_list(
-        (entity, list): (&Entity, &List),
-        partition: &[u8],
-        (span, direction): (&Span, Direction),
-        filter: Option<&str>,
-    ) -> Fingerprint {
+    pub(crate) fn of_list(of: &ListIdentity<'_>, span: &Span, direction: Direction) -> Fingerprint {
+        let ListIdentity { entity, list, partition, filter } = of;
         let mut pieces = Pieces::new("pages");
         pieces.add(partition);
         pieces.add_count(list.by.len());
@@ -55,14 +60,15 @@ impl Fingerprint {
             Direction::Forward => "forward",
             Direction::Backward => "backward",
         });
-        // Numbers are part of positions.
+        // Ordinals are part of positions.
         pieces.add(if entity.has_ordinals() { "numbered" } else { "" });
         pieces.add_count(usize::from(filter.is_some()));
         pieces.add(filter.unwrap_or_default());
         pieces.finish()
     }
 
-    /// Of the values that are counted in a part of a list, which is called by the name of its group.
+    /// The fingerprint of the values that are counted in a part of a list, which is identified by the
+    /// name of its posting list.
     pub(crate) fn of_values(list: &[u8], what: &[&str], filter: Option<&str>) -> Fingerprint {
         let mut pieces = Pieces::new("values");
         pieces.add(list);
@@ -72,8 +78,8 @@ impl Fingerprint {
         pieces.finish()
     }
 
-    /// Of the numbers of a count. The partition has the names of entity and count, the tenant and
-    /// the values of `by`.
+    /// The fingerprint of the numbers of a count. The partition has the names of entity and count, the
+    /// tenant and the values of `by`.
     pub(crate) fn of_count(
         entity: &Entity,
         partition: &[u8],
@@ -91,8 +97,8 @@ impl Fingerprint {
         pieces.finish()
     }
 
-    /// Of a board. The partition has the names of entity and board, the tenant and the values of
-    /// `by`.
+    /// The fingerprint of a leaderboard. The partition has the names of entity and board, the tenant
+    /// and the values of `by`.
     pub(crate) fn of_board(partition: &[u8], ranked: &str) -> Fingerprint {
         let mut pieces = Pieces::new("board");
         pieces.add(partition);
@@ -100,7 +106,7 @@ impl Fingerprint {
         pieces.finish()
     }
 
-    /// Of the children of the parent in a partition; of one kind, or of all that there are.
+    /// The fingerprint of the children of the parent in a partition, of the given kinds.
     pub(crate) fn of_children(
         layout: &Layout,
         partition: &[u8],
@@ -120,9 +126,9 @@ impl Fingerprint {
 }
 
 impl Pieces {
-    fn new(question: &str) -> Pieces {
+    fn new(kind: &str) -> Pieces {
         let mut pieces = Pieces(Sha256::new());
-        pieces.add(question);
+        pieces.add(kind);
         pieces
     }
 
@@ -135,7 +141,7 @@ impl Pieces {
         self.0.update((count as u64).to_be_bytes());
     }
 
-    /// As far as it decides on the order of values.
+    /// Adds a type, as far as it determines the order of values.
     fn add_type(&mut self, of: &FieldType) {
         self.add(of.name());
         if let FieldType::Enum(members) = of {
@@ -151,7 +157,7 @@ impl Pieces {
             Literal::Number(number) => self.add(format!("number {number}")),
             Literal::Bool(truth) => self.add(format!("bool {truth}")),
             Literal::Time(ms) => self.add(format!("time {ms}")),
-            // `where` takes nothing else.
+            // `where` allows nothing else.
             _ => self.add("other"),
         }
     }

@@ -3,11 +3,11 @@
 use keyloom_model::{EntityKey, OwnRow};
 
 use crate::fetch::{RawKey, unreadable};
-use crate::visible::{ATTEMPTS_MAX, Deletions};
-use crate::{DeletionState, Error, ReadCost, Reader, deletion_key};
+use crate::visible::{ATTEMPTS_MAX, ReadState};
+use crate::{DeletionState, Error, Reader, deletion_key};
 
 impl Reader<'_> {
-    /// How far a deletion has come; none if it is not there any more. One read.
+    /// Returns the state of a deletion; none if it has no record any more. One read.
     ///
     /// # Errors
     ///
@@ -17,7 +17,8 @@ impl Reader<'_> {
         DeletionState::read(&row).map(Some).map_err(|reason| unreadable(&row, reason))
     }
 
-    /// An entity, if it is there and seen. One read, and another one if a deletion has marked it.
+    /// Returns an entity, if it exists and is visible. One read, and another one if a deletion has
+    /// marked it.
     ///
     /// # Errors
     ///
@@ -29,7 +30,7 @@ impl Reader<'_> {
         }
     }
 
-    /// An entity, if it is there, also one that is not seen any more. One read.
+    /// Returns an entity, if it exists, visible or not. One read.
     ///
     /// # Errors
     ///
@@ -39,35 +40,30 @@ impl Reader<'_> {
         row.map(|row| self.read_own(row)).transpose()
     }
 
-    /// The entities that are there and seen, in the order of their keys, one answer for each key.
-    /// One read for every 100.
+    /// Returns the entities that exist and are visible, in the order of their keys, one result for
+    /// each key. One read for every 100.
     ///
     /// # Errors
     ///
     /// If the store fails, or a row is damaged.
     pub async fn get_many(&self, keys: &[EntityKey]) -> Result<Vec<Option<OwnRow>>, Error> {
-        let mut cost = ReadCost::default();
         let own_keys = keys.iter().map(|key| self.layout.own_key(key));
         let fitting = own_keys.map(|key| key.fits().then(|| RawKey::from(&key)));
         let fitting: Vec<Option<RawKey>> = fitting.collect();
         let asked: Vec<RawKey> = fitting.iter().flatten().cloned().collect();
-        let mut answers = self.seen_at(&asked, &mut cost).await?.into_iter();
+        let mut answers = self.seen_at(&asked).await?.into_iter();
         Ok(fitting.iter().map(|key| key.as_ref().and_then(|_| answers.next().flatten())).collect())
     }
 
-    /// What is seen of the entities whose own rows have these keys.
-    async fn seen_at(
-        &self,
-        keys: &[RawKey],
-        cost: &mut ReadCost,
-    ) -> Result<Vec<Option<OwnRow>>, Error> {
-        let mut deletions = Deletions::default();
+    /// Returns what is visible of the entities whose own rows have these keys.
+    async fn seen_at(&self, keys: &[RawKey]) -> Result<Vec<Option<OwnRow>>, Error> {
+        let mut state = ReadState::default();
         for _ in 0..ATTEMPTS_MAX {
-            let rows = self.rows(keys, cost).await?;
+            let rows = self.rows(keys, &mut state.cost).await?;
             let rows = self.read_owns(rows).await?;
             let is_there: Vec<bool> = rows.iter().map(Option::is_some).collect();
             let rows = rows.into_iter().flatten().collect();
-            let Some(seen) = self.settle(rows, &mut deletions, cost).await? else { continue };
+            let Some(seen) = state.settle(self, rows).await? else { continue };
             let mut seen = seen.into_iter();
             let answer = |is_there| if is_there { seen.next().flatten() } else { None };
             return Ok(is_there.into_iter().map(answer).collect());

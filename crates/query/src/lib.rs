@@ -1,25 +1,26 @@
-//! Everything that reads: entities, unique values, ordered lists page by page, families, links.
+//! Everything that reads: entities, unique values, ordered lists page by page, parents with their
+//! children, links.
 //!
-//! A [`Reader`] is a store, a table, a layout and a moment. It answers
+//! A [`Reader`] is a store, a table, a layout and a time. Its methods are
 //!
 //! - [`Reader::get`], [`Reader::get_many`]: entities by their keys;
 //! - [`Reader::find`]: the entity that has a unique value;
-//! - [`Reader::list`]: a page of an ordered list, in either direction, between bounds, of all or of
-//!   what passes a [`Filter`]; [`Reader::total`]: how many that are; [`Reader::count_values`]: which
-//!   tags and values of facets they have;
-//! - [`Reader::count`]: numbers of a count; [`Reader::board`], [`Reader::ranked`],
-//!   [`Reader::around`]: a board from its start, one on it, and who is around that one;
+//! - [`Reader::list`]: a page of an ordered list, in either direction, between bounds, optionally
+//!   of what passes a [`Filter`]; [`Reader::total`]: the number of matches;
+//!   [`Reader::count_values`]: which tags and values of facets they have;
+//! - [`Reader::count`]: the counters of a count; [`Reader::board`], [`Reader::ranked`],
+//!   [`Reader::around`]: a page of a leaderboard, one entry of it, and its neighbours;
 //! - [`Reader::family`], [`Reader::children`], [`Reader::first_children`]: a parent with its children;
 //! - [`Reader::explain`]: how a page was found; on a [`Metered`] store, what is read for it;
 //! - [`Reader::links`], [`Reader::expired`]: what the write path needs to know before it deletes.
 //!
-//! Entities that have expired, or that a deletion is taking away, are not seen ([`Reader::get_any`]
-//! sees them). Every call is bounded: by a limit, and a list also by a [`Budget`]. A page that is
-//! not the last has a cursor: one position in the list, bound to the question and authenticated
-//! with a [`CursorKey`]. It stays valid whatever is written between two pages, and what is in the
+//! Entities that have expired, or that a deletion has taken, are invisible ([`Reader::get_any`]
+//! returns them). Every call is bounded: by a limit, and a list also by a [`Budget`]. A page that is
+//! not the last has a cursor: one position in the list, bound to the query and authenticated with a
+//! [`CursorKey`]. It stays valid whatever is written between two pages, and an entity that is in the
 //! list throughout is on exactly one of them.
 //!
-//! This crate never writes. It needs no async runtime and does not ask the machine for the time.
+//! This crate never writes. It needs no async runtime and reads no clock.
 //!
 //! ```
 //! use keyloom_model::{EntityKey, Image, Layout};
@@ -73,14 +74,18 @@
 //! A get is one read of the store. A page of a list is one read of an index and one batch of own
 //! rows for every 100 of them, wherever in the list it is. A parent with its children is one
 //! read. Rows that a large deletion has marked cost one more read for each deletion, and are read
-//! again if it has happened. A board that ranks by counts costs one read more at any time, and so
+//! again if it has happened. A leaderboard that ranks by counts always costs one more read, and so
 //! do totals where posting lists are rows: they look for what deletions take from them.
 
 mod board;
+mod board_request;
 mod bound;
+mod budget;
 mod choose;
 mod count;
+mod count_request;
 mod cursor;
+mod cursor_error;
 mod deletion;
 mod error;
 mod expired;
@@ -95,10 +100,13 @@ mod get;
 mod hidden;
 mod links;
 mod list;
+mod list_request;
 mod list_scan;
 mod metered;
 mod nodes;
 mod ordinal;
+mod partition;
+mod pending;
 mod plan;
 mod posting_list;
 mod range;
@@ -112,22 +120,24 @@ mod values;
 mod visible;
 mod walk;
 
-pub use board::{BoardPage, BoardRequest, Ranked};
+pub use board_request::{BoardPage, BoardRequest, Ranked};
+pub use budget::{Budget, ReadCost};
 pub use choose::{Candidates, Chosen, ChosenList, Comparison, Condition};
-pub use count::{CountNumber, CountPage, CountRequest};
-pub use cursor::{CursorError, CursorKey};
+pub use count_request::{CountNumber, CountPage, CountRequest};
+pub use cursor::CursorKey;
+pub use cursor_error::CursorError;
 pub use deletion::{DeletionState, deletion_key};
 pub use error::Error;
 pub use expired::ExpiredPage;
 pub use explain::{Explanation, ListReads, OneByOne, Plan};
 pub use family::{Children, ChildrenPage, Family, FamilyRequest};
-pub use filter::Filter;
+pub use filter::{Filter, Filters};
 pub use links::{LinkRow, LinksPage};
-pub use list::{Budget, End, ListPage, ListRequest, ReadCost};
+pub use list_request::{End, ListPage, ListRequest};
 pub use metered::{Metered, StoreRead};
 pub use range::Range;
 pub use reader::Reader;
 pub use request_error::RequestError;
 pub use strategy::{Ran, Strategy};
 pub use total::Total;
-pub use values::{Counted, ValueCount, ValuePage};
+pub use values::{Counted, Resume, ValueCount, ValuePage};

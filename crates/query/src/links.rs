@@ -1,13 +1,14 @@
-//! Everything that refers to an entity.
+//! The references to an entity.
 
-use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::attribute::SORT;
 use keyloom_model::{EntityKey, FieldId, RowKey, RowName, Unreadable};
 use keyloom_store::Direction;
 use keyloom_value::Item;
 
 use crate::fetch::{RawKey, unreadable};
-use crate::span::{Place, Span};
-use crate::{Error, Reader};
+use crate::partition::Partition;
+use crate::span::Span;
+use crate::{Error, ReadCost, Reader};
 
 /// A page of what refers to an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +31,8 @@ pub struct LinkRow {
 }
 
 impl Reader<'_> {
-    /// What refers to an entity, seen or not; after the row `after`, if it is given. At most
-    /// `limit`, and at least one if there is one. One read.
+    /// Returns the references to an entity, of visible entities or not; after the row `after`, if it is
+    /// given. At most `limit`, and at least one if there is one. One read.
     ///
     /// # Errors
     ///
@@ -51,10 +52,9 @@ impl Reader<'_> {
         if partition.as_bytes().len() > RowKey::PARTITION_BYTES_MAX {
             span = Span::empty();
         }
-        let partition = (PARTITION.into(), partition.as_bytes());
-        let place = Place { index: None, partition, sort: SORT.into() };
-        let limit = limit.max(1) as usize;
-        let page = self.page(&place, &span, Direction::Forward, limit).await?;
+        let partition = Partition::of_table(partition.as_bytes());
+        let request = partition.first(&span, limit.max(1) as usize);
+        let page = self.page(request, &mut ReadCost::default()).await?;
         let links = page.items.iter().map(|row| self.read_link(row));
         let links = links.collect::<Result<Vec<LinkRow>, Error>>()?;
         let next = page.last_key.and(links.last()).map(|link| link.key.clone());

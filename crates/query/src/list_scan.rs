@@ -1,20 +1,22 @@
 //! A list that is being read for a page: what was found, where the page ends, what is left. Every
-//! strategy ends here, in [`ListScan::fetch`], which decides by own rows what is on the page.
+//! strategy ends in [`ListScan::fetch`], which decides by own rows what is on the page.
 
-use keyloom_model::{EntityId, OwnRow, Unreadable, attribute};
-use keyloom_store::{Direction, Members, yield_point};
-use keyloom_value::{Item, Value};
+use keyloom_model::{OwnRow, Unreadable, attribute};
+use keyloom_store::{Direction, Members, Page, yield_point};
+use keyloom_value::Item;
 
 use crate::bound::PageBound;
 use crate::fetch::{BATCH_MAX, Fetched, RawKey, take_bytes, unreadable};
 use crate::hidden::Hidden;
 use crate::nodes::{Node, Search};
-use crate::span::{Place, Span};
+use crate::ordinal::Ordinals;
+use crate::partition::{PageRequest, Partition};
+use crate::span::Span;
 use crate::strategy::Ran;
-use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
-use crate::{Budget, End, Error, Filter, ListRequest, ReadCost, Reader};
+use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
+use crate::{Budget, End, Error, Filter, ListRequest, Reader};
 
-/// Whether there can be more after what was read.
+/// Whether more can follow what was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Rest {
     Nothing,
@@ -25,34 +27,33 @@ enum Rest {
 pub(crate) struct ListScan<'s> {
     pub(crate) reader: &'s Reader<'s>,
     pub(crate) request: &'s ListRequest,
-    pub(crate) place: Place<'s>,
-    /// Which way it is read: against that of the request for a page before another.
+    pub(crate) partition: Partition<'s>,
+    /// The direction of reading: against that of the request for a previous page.
     pub(crate) direction: Direction,
-    /// What is left to be read.
+    /// What is left to read.
     pub(crate) span: Span,
     /// Behind the last entity that was decided on: where the page ends.
     pub(crate) end: Option<PageBound>,
     pub(crate) found: Vec<OwnRow>,
-    /// How many more than the page has are looked for, to know whether something follows.
+    /// How many entities beyond the page are looked for, to know whether more follow.
     ahead: usize,
-    pub(crate) cost: ReadCost,
-    /// Who does not count as a member of posting lists, where that must be known.
+    pub(crate) state: ReadState,
+    /// Ordinals that do not count as members of posting lists, where that matters.
     pub(crate) hidden: Hidden,
-    pub(crate) deletions: Deletions,
-    /// Whether something was found before it was known that a deletion has happened.
+    /// Whether rows were read before a deletion was known to have happened.
     is_stale: bool,
-    /// Which strategies ran for it.
+    /// The strategies that ran.
     pub(crate) ran: Ran,
 }
 
-/// What of a list is read, and which way.
+/// The part of a list to read, and the direction.
 pub(crate) struct ListPart<'p> {
-    pub(crate) place: Place<'p>,
+    pub(crate) partition: Partition<'p>,
     pub(crate) direction: Direction,
     pub(crate) span: Span,
 }
 
-/// A page that is full: how many are on it, and where it ends.
+/// A full page: its size, and where it ends.
 pub(crate) struct FullPage {
     count: usize,
     end: Option<PageBound>,
@@ -71,27 +72,26 @@ impl<'s> ListScan<'s> {
         request: &'s ListRequest,
         part: ListPart<'s>,
     ) -> ListScan<'s> {
-        let ListPart { place, direction, span } = part;
+        let ListPart { partition, direction, span } = part;
         ListScan {
             reader,
             request,
-            place,
+            partition,
             direction,
             span,
             end: None,
             found: vec![],
             ahead: 0,
-            cost: ReadCost::default(),
+            state: ReadState::default(),
             hidden: Hidden::default(),
-            deletions: Deletions::default(),
             is_stale: false,
             ran: Ran::default(),
         }
     }
 }
 
-impl ListScan<'_> {
-    /// Reads a page as if no deletion had come between.
+impl<'s> ListScan<'s> {
+    /// Reads a page at one moment, as far as deletions are concerned.
     pub(crate) async fn read(&mut self, begin: Option<&PageBound>) -> Result<End, Error> {
         let span = self.span.clone();
         for _ in 0..ATTEMPTS_MAX {
@@ -99,7 +99,7 @@ impl ListScan<'_> {
             self.found.clear();
             self.ran.clear();
             let end = self.run_chosen(begin).await?;
-            let verdict = self.reader.confirm(&mut self.deletions, &mut self.cost).await?;
+            let verdict = self.state.confirm(self.reader).await?;
             if verdict == Verdict::Valid && !self.is_stale {
                 return Ok(end);
             }
@@ -122,8 +122,8 @@ impl ListScan<'_> {
         }
     }
 
-    /// Whether a full page is the last. What follows in the list may not pass the filter, so it is
-    /// read until one does; the next page begins behind this one all the same.
+    /// Finds out whether a full page is the last. What follows in the list may not pass the filter, so
+    /// it reads until something does; the next page still begins behind this one.
     async fn look_ahead(&mut self) -> Result<End, Error> {
         if self.request.filter.is_none() {
             return Ok(End::Limit);
@@ -140,13 +140,13 @@ impl ListScan<'_> {
         Ok(end)
     }
 
-    /// From now on one more is looked for than the page has.
+    /// Starts to look for one entity beyond the page.
     pub(crate) fn begin_ahead(&mut self) -> FullPage {
         self.ahead = 1;
         FullPage { count: self.found.len(), end: self.end.clone() }
     }
 
-    /// The page is what it was before one more was looked for.
+    /// Restores the page that was full before one more was looked for.
     pub(crate) fn end_ahead(&mut self, page: FullPage) {
         self.ahead = 0;
         self.found.truncate(page.count);
@@ -155,19 +155,24 @@ impl ListScan<'_> {
 
     pub(crate) fn is_spent(&self) -> bool {
         let Budget { rows, bytes } = self.request.budget;
-        self.cost.rows >= rows || self.cost.bytes >= bytes
+        self.state.cost.rows >= rows || self.state.cost.bytes >= bytes
     }
 
-    /// One page of the index, and what it leads to.
+    /// Reads index rows of what is left, in the direction of the page.
+    pub(crate) async fn page(&mut self, limit: usize) -> Result<Page, Error> {
+        let (partition, span, direction) = (&self.partition, &self.span, self.direction);
+        let request = PageRequest { partition, span, direction, limit };
+        self.reader.page(request, &mut self.state.cost).await
+    }
+
+    /// Reads one page of the index and the entities it leads to.
     async fn step(&mut self) -> Result<Rest, Error> {
-        // An entity takes two rows, one of the index and its own.
-        let affordable = self.request.budget.rows.saturating_sub(self.cost.rows) / 2;
+        // An entity costs two rows: one of the index and its own.
+        let affordable = self.request.budget.rows.saturating_sub(self.state.cost.rows) / 2;
         let affordable = usize::try_from(affordable).unwrap_or(usize::MAX).max(1);
         let wanted = self.wanted().min(affordable);
-        // One more, to know whether there is one.
-        let page = self.reader.page(&self.place, &self.span, self.direction, wanted + 1).await?;
-        self.cost.rows += page.scanned;
-        self.cost.bytes += page.scanned_bytes;
+        // One more, to know whether more follow.
+        let page = self.page(wanted + 1).await?;
         let rest = match page.last_key {
             None if page.items.len() <= wanted => Rest::Nothing,
             None | Some(_) => Rest::Maybe,
@@ -179,7 +184,7 @@ impl ListScan<'_> {
             self.pass(position);
         }
         for batch in entries.chunks(BATCH_MAX) {
-            let is_enough = self.cost.bytes >= self.request.budget.bytes;
+            let is_enough = self.state.cost.bytes >= self.request.budget.bytes;
             if is_enough && self.end.is_some() {
                 return Ok(Rest::Maybe);
             }
@@ -190,27 +195,26 @@ impl ListScan<'_> {
         Ok(rest)
     }
 
-    /// Reads the own rows of entries, in order, and says how many it has read.
+    /// Reads the own rows of entries, in order. Returns how many it has read.
     pub(crate) async fn fetch(&mut self, entries: &[Entry]) -> Result<usize, Error> {
         let keys: Vec<RawKey> = entries.iter().map(|entry| entry.key.clone()).collect();
         for _ in 0..ATTEMPTS_MAX {
             let bytes_max = self.request.budget.bytes;
-            let fetched = self.reader.fetch(&keys, bytes_max, &mut self.cost).await?;
+            let fetched = self.reader.fetch(&keys, bytes_max, &mut self.state.cost).await?;
             let is_read = |fetched: &&Fetched| !matches!(fetched, Fetched::Unread);
             let read = fetched.iter().take_while(is_read).count();
             let mut rows = Vec::new();
             for (entry, fetched) in entries.iter().zip(fetched).take(read) {
                 yield_point().await;
                 match fetched {
-                    Fetched::Row(row) if self.is_at(&row, &entry.position) => {
+                    Fetched::Row(row) if self.partition.has(&row, &entry.position) => {
                         rows.push(self.reader.read_own(row)?);
                     }
                     Fetched::Row(_) | Fetched::Gone | Fetched::Unread => {}
                 }
             }
             rows.retain(|row| !row.pending.is_empty() || self.passes(&row.image));
-            let seen = self.reader.settle(rows, &mut self.deletions, &mut self.cost).await?;
-            let Some(seen) = seen else {
+            let Some(seen) = self.state.settle(self.reader, rows).await? else {
                 self.is_stale |= self.end.is_some();
                 continue;
             };
@@ -225,8 +229,8 @@ impl ListScan<'_> {
         Err(Error::Unanswered { rows: keys.len() })
     }
 
-    /// Whether an entity from which a deletion may have taken a reference is in the list, and
-    /// passes the filter, still. It was in the list before.
+    /// Whether an entity that may have lost a reference to a deletion is still in the list and passes
+    /// the filter. It was in the list before.
     fn is_listed(&self, row: &OwnRow) -> bool {
         let entity = self.reader.layout.model().entity(self.request.entity);
         let list = entity.list(self.request.list);
@@ -239,40 +243,30 @@ impl ListScan<'_> {
         list.by.iter().chain(tested).chain(ordered).all(has) && self.passes(&row.image)
     }
 
-    /// The entry that a row of the index is.
+    /// The entry of an index row.
     pub(crate) fn entry(&self, mut row: Item) -> Result<Entry, Error> {
         let wrong = |row: &Item| unreadable(row, Unreadable { attribute: attribute::SORT });
-        let position = take_bytes(&mut row, self.place.sort.as_str()).ok_or_else(|| wrong(&row))?;
+        let position = take_bytes(&mut row, self.partition.sort()).ok_or_else(|| wrong(&row))?;
         Ok(Entry { position, key: RawKey::take(&mut row).ok_or_else(|| wrong(&row))? })
     }
 
-    /// Where a row of the index is.
+    /// The position of an index row.
     pub(crate) fn position(&self, row: &Item) -> Result<Vec<u8>, Error> {
-        let position = row.get(self.place.sort.as_str()).and_then(Value::as_b);
-        let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
-        position.map(<[u8]>::to_vec).ok_or_else(wrong)
+        self.partition.sort_of(row).map(<[u8]>::to_vec)
     }
 
-    /// Whether an own row says that its entity is at this position of this list.
-    fn is_at(&self, row: &Item, position: &[u8]) -> bool {
-        let bytes = |name: &str| row.get(name).and_then(Value::as_b);
-        let (attribute, partition) = &self.place.partition;
-        bytes(attribute.as_str()) == Some(partition)
-            && bytes(self.place.sort.as_str()) == Some(position)
-    }
-
-    /// Everything up to a position was decided on.
+    /// Moves the end of the page behind a position: everything before was decided on.
     pub(crate) fn pass(&mut self, position: Vec<u8>) {
         self.pass_bound(PageBound::behind(position, self.direction));
     }
 
-    /// Everything up to a bound was decided on.
+    /// Moves the end of the page to a bound: everything before was decided on.
     pub(crate) fn pass_bound(&mut self, bound: PageBound) {
         self.narrow(&bound);
         self.end = Some(bound);
     }
 
-    /// Nothing up to a position needs to be read again, and the page ends where it did.
+    /// Leaves out everything up to a position, without moving the end of the page.
     pub(crate) fn skip(&mut self, position: Vec<u8>) {
         self.narrow(&PageBound::behind(position, self.direction));
     }
@@ -282,19 +276,19 @@ impl ListScan<'_> {
         self.span = span.beyond(bound, self.direction);
     }
 
-    /// How many more entities are asked for.
+    /// How many more entities are wanted.
     pub(crate) fn wanted(&self) -> usize {
         (self.request.limit as usize + self.ahead).saturating_sub(self.found.len())
     }
 
-    /// A search through nodes, at the cost of this page.
+    /// A search through nodes, with the budget and the cost of this page.
     pub(crate) fn search(&mut self) -> Search<'_> {
         let (direction, budget) = (self.direction, self.request.budget);
-        let (hidden, cost) = (&self.hidden, &mut self.cost);
+        let (hidden, cost) = (&self.hidden, &mut self.state.cost);
         Search { reader: self.reader, direction, budget, hidden, cost }
     }
 
-    /// Which of some ordinals match a node. One that is not known may.
+    /// Which ordinals match a node. An unknown one may.
     pub(crate) async fn which_match(
         &mut self,
         node: &dyn Node,
@@ -307,7 +301,7 @@ impl ListScan<'_> {
         Ok(ordinals.iter().map(matches).collect())
     }
 
-    /// Fetches entries in their order; why it ended, if not all were fetched.
+    /// Fetches entries in order. Returns why it stopped, if not all were fetched.
     pub(crate) async fn fetch_in_order(&mut self, entries: &[Entry]) -> Result<Option<End>, Error> {
         let mut left = entries;
         while !left.is_empty() {
@@ -333,20 +327,25 @@ impl ListScan<'_> {
         self.request.filter.as_ref().is_none_or(holds)
     }
 
-    /// The entries of this part of the list that have these ascending ordinals, in its order, as
-    /// their own rows say.
+    /// Reads the entries of this part of the list that have these ascending ordinals, in its order,
+    /// by their own rows.
     pub(crate) async fn entries_with(&mut self, ordinals: &[u64]) -> Result<Vec<Entry>, Error> {
-        let of: (EntityId, Option<&Value>) = (self.request.entity, self.request.tenant.as_ref());
-        let keys = self.reader.ordinal_keys(of, ordinals, &mut self.cost).await?;
+        let keys = self.ordinals().keys(ordinals, &mut self.state.cost).await?;
         let keys: Vec<RawKey> = keys.into_iter().map(|found| found.key).collect();
-        let rows = self.reader.rows(&keys, &mut self.cost).await?;
+        let rows = self.reader.rows(&keys, &mut self.state.cost).await?;
         let entry = |(key, row): (RawKey, Option<Item>)| {
-            let position = row?.get(self.place.sort.as_str())?.as_b()?.to_vec();
+            let position = self.partition.sort_of(&row?).ok()?.to_vec();
             self.span.has(&position).then_some(Entry { position, key })
         };
         let mut entries: Vec<Entry> = keys.into_iter().zip(rows).filter_map(entry).collect();
         self.sort_entries(&mut entries);
         Ok(entries)
+    }
+
+    /// The entities of the list by their ordinals.
+    pub(crate) fn ordinals(&self) -> Ordinals<'s> {
+        let ListRequest { entity, tenant, .. } = self.request;
+        Ordinals { reader: self.reader, entity: *entity, tenant: tenant.as_ref() }
     }
 
     pub(crate) fn sort_entries(&self, entries: &mut [Entry]) {

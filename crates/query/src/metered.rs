@@ -1,9 +1,9 @@
-//! A store that keeps count of everything that is read of it, so that no read can be forgotten, and
-//! what that would cost on DynamoDB.
+//! A store that counts everything that is read of it, so that no read can be forgotten, and what that
+//! would cost on DynamoDB.
 //!
-//! The cost rules: 4 KB are one read unit, half of one if the read may lag and two in a transaction.
-//! A query adds the sizes of its rows and rounds once; a batch rounds each row. What is not there
-//! costs as if it had 4 KB. A part of a set counts as a row of its size: DynamoDB has no sets.
+//! The cost rules: 4 KB are one read unit, half a unit if the read is eventually consistent and two in
+//! a transaction. A query adds the sizes of its rows and rounds once; a batch rounds each row. A missing
+//! row costs as much as 4 KB. A part of a set counts as a row of its size: DynamoDB has no sets.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,11 +22,11 @@ const DOLLARS_PER_MILLION: f64 = 0.125;
 /// One request to the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoreRead {
-    /// What was asked: `query`, `get`, ...
+    /// The operation: `query`, `get`, ...
     pub call: &'static str,
-    /// Of which index; of the table itself if none.
+    /// The index; none for the table itself.
     pub index: Option<String>,
-    /// Rows that were looked at; of sets, parts of them.
+    /// Rows that were read; of sets, chunks.
     pub rows: u64,
     /// Their bytes, as DynamoDB counts them.
     pub bytes: u64,
@@ -34,14 +34,21 @@ pub struct StoreRead {
     pub half_units: u64,
 }
 
-/// A store that keeps count of what is read of it.
+/// A store that counts what is read of it.
 pub struct Metered<S: ?Sized> {
     reads: Mutex<Vec<StoreRead>>,
     store: Arc<S>,
 }
 
+/// A request for rows in key order.
+struct PageRead {
+    call: &'static str,
+    index: Option<String>,
+    consistency: Consistency,
+}
+
 impl<S: Read + ?Sized> Metered<S> {
-    /// Nothing was read yet.
+    /// Wraps a store of which nothing was read yet.
     pub fn new(store: Arc<S>) -> Metered<S> {
         Metered { reads: Mutex::default(), store }
     }
@@ -55,9 +62,11 @@ impl<S: Read + ?Sized> Metered<S> {
         self.reads.lock().unwrap_or_else(PoisonError::into_inner).push(read);
     }
 
-    fn note_page(&self, call: &'static str, (index, halves): (Option<String>, u64), page: &Page) {
+    fn note_page(&self, request: PageRead, page: &Page) {
+        let PageRead { call, index, consistency } = request;
         let (rows, bytes) = (page.scanned, page.scanned_bytes);
-        self.note(StoreRead { call, index, rows, bytes, half_units: units(bytes) * halves });
+        let half_units = units(bytes) * halves(consistency);
+        self.note(StoreRead { call, index, rows, bytes, half_units });
     }
 
     /// Rows that are rounded one by one; a size for each, 0 for what is not there.
@@ -76,7 +85,7 @@ impl StoreRead {
     }
 }
 
-/// Nothing costs a unit too.
+/// A read of nothing costs a unit too.
 fn units(bytes: u64) -> u64 {
     bytes.div_ceil(UNIT_BYTES).max(1)
 }
@@ -114,9 +123,9 @@ impl<S: Read + ?Sized> Read for Metered<S> {
     fn query(&self, query: Query) -> Answer<'_, Page> {
         Box::pin(async move {
             let index = query.index.as_ref().map(ToString::to_string);
-            let kind = (index, halves(query.consistency));
+            let read = PageRead { call: "query", index, consistency: query.consistency };
             let page = self.store.query(query).await?;
-            self.note_page("query", kind, &page);
+            self.note_page(read, &page);
             Ok(page)
         })
     }
@@ -124,9 +133,9 @@ impl<S: Read + ?Sized> Read for Metered<S> {
     fn scan(&self, scan: Scan) -> Answer<'_, Page> {
         Box::pin(async move {
             let index = scan.index.as_ref().map(ToString::to_string);
-            let kind = (index, halves(scan.consistency));
+            let read = PageRead { call: "scan", index, consistency: scan.consistency };
             let page = self.store.scan(scan).await?;
-            self.note_page("scan", kind, &page);
+            self.note_page(read, &page);
             Ok(page)
         })
     }

@@ -9,13 +9,16 @@ mod node;
 mod outline;
 mod posting_rows;
 mod posting_set;
+mod postings;
 mod search;
+#[cfg(test)]
+mod tests;
 mod union;
 
 pub(crate) use difference::Difference;
 pub(crate) use intersection::Intersection;
 pub(crate) use leapfrog::Leapfrog;
-pub(crate) use node::{Batch, Found, Node, NodeRef, Owners, Sizes};
+pub(crate) use node::{Batch, Found, Node, NodeRef, Sizes};
 pub(crate) use outline::{Outline, Step};
 pub(crate) use posting_rows::PostingRows;
 pub(crate) use posting_set::PostingSet;

@@ -1,21 +1,26 @@
 //! Entities by their ordinals.
 
-use keyloom_model::{EntityId, Matching, OwnRow, ordinal_of};
-use keyloom_store::{Direction, TableName};
+use std::collections::BTreeMap;
+
+use keyloom_model::{EntityId, Matching, OwnRow, Unreadable, ordinal_of};
+use keyloom_store::Direction;
 use keyloom_value::{KeyBytes, Value};
 
 use crate::fetch::{RawKey, unreadable};
-use crate::nodes::Owners;
-use crate::span::{Place, Span};
+use crate::partition::Partition;
+use crate::span::Span;
 use crate::{Error, ReadCost, Reader};
 
-/// Ordinals that are so close are read together, with those between them: some rows more are cheaper
-/// than a read more. Measured, where the store has sets; it is on this machine.
+/// Ordinals at most this far apart are read together, with those between them: a few more rows are
+/// cheaper than another read. Measured for stores with sets, which are local.
 const GAP_MAX: u64 = 4;
-/// The same where it may be far away.
+/// The same for stores without sets, which may be remote.
 const GAP_FAR_MAX: u64 = 8;
-/// As many entities as a range of ordinals is read at once for.
+/// How many rows one request for a range of ordinals reads.
 const RUN_MAX: usize = 512;
+
+/// The partitions of entities' own rows, by ordinal.
+pub(crate) type Owners = BTreeMap<u64, Vec<u8>>;
 
 /// The key of an entity that was found by its ordinal.
 pub(crate) struct OrdinalKey {
@@ -24,71 +29,70 @@ pub(crate) struct OrdinalKey {
     pub(crate) position: Vec<u8>,
 }
 
-impl Reader<'_> {
-    /// The keys of the entities that have these ascending ordinals, in their order. An ordinal that
-    /// nobody has is left out; one that several have by damage comes several times.
-    pub(crate) async fn ordinal_keys(
+/// The entities of a kind by their ordinals; of one tenant, if the kind has tenants.
+#[derive(Clone, Copy)]
+pub(crate) struct Ordinals<'o> {
+    pub(crate) reader: &'o Reader<'o>,
+    pub(crate) entity: EntityId,
+    pub(crate) tenant: Option<&'o Value>,
+}
+
+impl Ordinals<'_> {
+    /// Returns the keys of the entities that have these ascending ordinals, in their order. An
+    /// ordinal without an entity is left out; one that several have by damage comes several times.
+    pub(crate) async fn keys(
         &self,
-        (entity, tenant): (EntityId, Option<&Value>),
         ordinals: &[u64],
         cost: &mut ReadCost,
     ) -> Result<Vec<OrdinalKey>, Error> {
-        let Some(slot) = self.layout.ordinals().slot(entity) else { return Ok(vec![]) };
-        let partition = self.layout.ordinals().partition(entity, tenant);
-        let place = Place {
-            index: Some(TableName::new(&slot.name()).map_err(keyloom_store::Error::from)?),
-            partition: (slot.partition(), partition.as_bytes()),
-            sort: slot.sort(),
-        };
-        let mut found = vec![];
-        let gap_max = match self.layout.matching() {
+        let layout = self.reader.layout;
+        let Some(slot) = layout.ordinals().slot(self.entity) else { return Ok(vec![]) };
+        let key = layout.ordinals().partition(self.entity, self.tenant);
+        let partition = Partition::of_slot(slot, key.as_bytes())?;
+        let gap_max = match layout.matching() {
             Matching::Sets => GAP_MAX,
             Matching::Rows => GAP_FAR_MAX,
         };
+        let mut found = vec![];
         for run in runs(ordinals, gap_max) {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
             let mut span = ordinals_span(*first, *last);
             loop {
-                let page = self.page(&place, &span, Direction::Forward, RUN_MAX).await?;
-                cost.rows += page.scanned;
-                cost.bytes += page.scanned_bytes;
-                let mut position = None;
+                let page = self.reader.page(partition.first(&span, RUN_MAX), cost).await?;
                 for row in &page.items {
-                    let sort = row.get(place.sort.as_str()).and_then(Value::as_b);
-                    let wrong = || unreadable(row, keyloom_model::Unreadable { attribute: "N" });
-                    let sort = sort.ok_or_else(wrong)?;
+                    let wrong = || unreadable(row, Unreadable { attribute: "N" });
+                    let sort = partition.sort_of(row)?;
                     let ordinal = ordinal_of(sort).ok_or_else(wrong)?;
                     if run.binary_search(&ordinal).is_ok() {
                         let key = RawKey::of(row).ok_or_else(wrong)?;
                         found.push(OrdinalKey { key, position: sort.to_vec() });
                     }
-                    position = Some(sort.to_vec());
                 }
-                match (page.last_key, position) {
-                    (Some(_), Some(position)) => {
-                        span = span.after(&position, Direction::Forward);
-                    }
-                    (Some(_) | None, _) => break,
-                }
+                let Some(last) = page.items.last().filter(|_| page.last_key.is_some()) else {
+                    break;
+                };
+                span = span.after(partition.sort_of(last)?, Direction::Forward);
             }
         }
         Ok(found)
     }
 
-    /// The keys of the entities that have these ordinals, without a read; none if not all owners are
-    /// known.
+    /// Returns the keys of the entities that have these ordinals, without a read; none if not all
+    /// owners are known.
     pub(crate) fn owned_keys(&self, ordinals: &[u64], owners: &Owners) -> Option<Vec<OrdinalKey>> {
+        let layout = self.reader.layout;
         let found = |ordinal: &u64| {
-            let owner = self.layout.entity_key(owners.get(ordinal)?)?;
-            let position = self.layout.ordinals().index_key(&owner, *ordinal).sort;
-            let key = RawKey::from(&self.layout.own_key(&owner));
+            let owner = layout.entity_key(owners.get(ordinal)?)?;
+            let position = layout.ordinals().index_key(&owner, *ordinal).sort;
+            let key = RawKey::from(&layout.own_key(&owner));
             Some(OrdinalKey { key, position: position.into_vec() })
         };
         ordinals.iter().map(found).collect()
     }
+}
 
-    /// The entities that have an ordinal: one, or none; more only by damage. Also those that are not
-    /// seen any more.
+impl Reader<'_> {
+    /// Returns the entities that have an ordinal, visible or not: one or none; more only by damage.
     ///
     /// # Errors
     ///
@@ -100,7 +104,8 @@ impl Reader<'_> {
         ordinal: u64,
     ) -> Result<Vec<OwnRow>, Error> {
         let mut cost = ReadCost::default();
-        let keys = self.ordinal_keys((entity, tenant), &[ordinal], &mut cost).await?;
+        let ordinals = Ordinals { reader: self, entity, tenant };
+        let keys = ordinals.keys(&[ordinal], &mut cost).await?;
         let keys: Vec<RawKey> = keys.into_iter().map(|found| found.key).collect();
         let rows = self.rows(&keys, &mut cost).await?;
         rows.into_iter().flatten().map(|row| self.read_own(row)).collect()

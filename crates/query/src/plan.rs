@@ -1,5 +1,5 @@
-//! From a filter to a tree of query nodes: tags of a declared combination are looked up together,
-//! and the list itself takes part only where the filter does not already keep to it. Pure: reads
+//! Plans a filter as a tree of query nodes: tags of a declared combination are looked up together,
+//! and the list itself takes part only where the filter is not limited to it already. Pure: reads
 //! nothing, so sizes are not known yet ([`Node::sized`](crate::nodes::Node::sized) adds them).
 
 use keyloom_model::{Entity, ListId, Matching, PostingKey};
@@ -30,7 +30,7 @@ impl Scope<'_> {
     pub(crate) fn plan(&self, filter: Option<&Filter>) -> Option<NodeRef> {
         let list = self.list()?;
         let Some(filter) = filter else { return Some(self.read(list)) };
-        let mut conjuncts = self.conjuncts(std::slice::from_ref(filter))?;
+        let mut conjuncts = self.conjuncts(filter)?;
         // Facets are of this part of the list, and a list of all has every entity.
         let is_all = self.owner.list(&PostingKey::All).as_ref() == Some(&list);
         if conjuncts.matched.is_empty() || !(is_all || is_within_list(filter)) {
@@ -44,16 +44,18 @@ impl Scope<'_> {
         self.owner.list(&PostingKey::List(self.list, self.by))
     }
 
-    /// What all filters say together. None if nothing can pass.
-    fn conjuncts(&self, filters: &[Filter]) -> Option<Conjuncts> {
-        let mut flat = vec![];
-        filters.iter().for_each(|filter| flatten(filter, &mut flat));
+    /// The parts of a filter that must hold together. None if nothing can pass.
+    fn conjuncts(&self, filter: &Filter) -> Option<Conjuncts> {
+        let mut parts: Vec<&Filter> = match filter {
+            Filter::All(parts) => parts.iter().collect(),
+            filter => vec![filter],
+        };
         let mut conjuncts = Conjuncts { matched: vec![], excluded: vec![] };
-        self.combine(&mut flat, &mut conjuncts.matched);
-        for filter in flat {
-            match filter {
+        self.combine(&mut parts, &mut conjuncts.matched);
+        for part in parts {
+            match part {
                 Filter::Not(inner) => conjuncts.excluded.extend(self.node(inner)),
-                filter => conjuncts.matched.push(self.node(filter)?),
+                part => conjuncts.matched.push(self.node(part)?),
             }
         }
         Some(conjuncts)
@@ -67,11 +69,10 @@ impl Scope<'_> {
             Filter::Facet { field, value } => {
                 self.posting(&PostingKey::Facet(self.list, self.by, *field, value))
             }
-            Filter::All(filters) => self.both(self.conjuncts(filters)?),
             Filter::Any(filters) => {
                 Union::of(filters.iter().filter_map(|filter| self.node(filter)).collect())
             }
-            Filter::Not(_) => self.both(self.conjuncts(std::slice::from_ref(filter))?),
+            Filter::All(_) | Filter::Not(_) => self.both(self.conjuncts(filter)?),
         }
     }
 
@@ -92,7 +93,7 @@ impl Scope<'_> {
         }
     }
 
-    /// Takes tags out that a declared combination has together.
+    /// Replaces tags by the declared combination that has them together.
     fn combine<'f>(&self, filters: &mut Vec<&'f Filter>, matched: &mut Vec<NodeRef>) {
         for combination in &self.declared().combinations {
             let index = |wanted: &String| {
@@ -108,7 +109,7 @@ impl Scope<'_> {
                 _ => "",
             };
             let values: Vec<&'f str> = indexes.iter().map(value).collect();
-            // One that does not fit into a key is not kept.
+            // One that does not fit into a key is not stored.
             let Some(node) = self.posting(&PostingKey::Combination(combination, &values)) else {
                 continue;
             };
@@ -143,17 +144,16 @@ impl<'s> Search<'s> {
     where
         's: 'r,
     {
-        let (entity, tenant) = (request.entity, request.tenant.as_ref());
         Scope {
-            owner: PostingOwner { layout: self.reader.layout, entity, tenant },
+            owner: PostingOwner::of(self.reader, request),
             list: request.list,
             by: &request.by,
             kept: if self.sets().is_some() { Matching::Sets } else { Matching::Rows },
         }
     }
 
-    /// What passes a request's filter, or none if nothing can, and how many are in its part of the
-    /// list.
+    /// Returns the node of a request's filter, or none if nothing can pass, and the size of the part of
+    /// the list that it is about.
     pub(crate) async fn sized_node(
         &mut self,
         request: &ListRequest,
@@ -169,8 +169,8 @@ impl<'s> Search<'s> {
         Ok((node.sized(&Sizes::new(&lists, sizes)), list_size))
     }
 
-    /// How many are in the part of the list that a request is about, counted up to a bound, where
-    /// posting lists are rows.
+    /// Counts the part of the list that a request is about, up to a bound, where posting lists are
+    /// rows.
     pub(crate) async fn count_list(
         &mut self,
         request: &ListRequest,
@@ -188,34 +188,9 @@ impl<'s> Search<'s> {
 fn is_within_list(filter: &Filter) -> bool {
     match filter {
         Filter::Facet { .. } => true,
-        Filter::Tag { .. } | Filter::TagKey { .. } => false,
+        Filter::Tag { .. } | Filter::TagKey { .. } | Filter::Not(_) => false,
         Filter::All(filters) => filters.iter().any(is_within_list),
         Filter::Any(filters) => filters.iter().all(is_within_list),
-        Filter::Not(filter) => match &**filter {
-            Filter::Not(twice) => is_within_list(twice),
-            _ => false,
-        },
-    }
-}
-
-/// The filters that must hold together, each once.
-fn flatten<'f>(filter: &'f Filter, flat: &mut Vec<&'f Filter>) {
-    match filter {
-        Filter::All(filters) => filters.iter().for_each(|filter| flatten(filter, flat)),
-        Filter::Not(inner) => match &**inner {
-            Filter::Not(twice) => flatten(twice, flat),
-            _ => push_once(filter, flat),
-        },
-        Filter::Any(filters) if filters.len() == 1 => flatten(&filters[0], flat),
-        Filter::Any(_) | Filter::Tag { .. } | Filter::TagKey { .. } | Filter::Facet { .. } => {
-            push_once(filter, flat);
-        }
-    }
-}
-
-fn push_once<'f>(filter: &'f Filter, flat: &mut Vec<&'f Filter>) {
-    if !flat.contains(&filter) {
-        flat.push(filter);
     }
 }
 
@@ -225,6 +200,7 @@ mod tests {
     use keyloom_value::Item;
 
     use super::*;
+    use crate::Filters;
     use crate::nodes::{Outline, Step};
     use crate::posting_list::PostingOf;
 
@@ -238,7 +214,7 @@ mod tests {
     ";
 
     /// The plan of a filter, with posting lists in words; sizes are those of the values of tags.
-    fn planned(list: &str, filter: impl Fn(&Entity) -> Filter) -> String {
+    fn planned(list: &str, filter: impl Fn(Filters<'_>) -> Filter) -> String {
         let model = keyloom_model::check(MODEL).unwrap();
         let layout = Layout::new(model, 1, &Item::new());
         let entity = layout.model().find("task").unwrap();
@@ -247,7 +223,7 @@ mod tests {
         let by = [Value::from("t")];
         let owner = PostingOwner { layout: &layout, entity, tenant: None };
         let scope = Scope { owner, list, by: &by, kept: Matching::Sets };
-        let node = scope.plan(Some(&filter(declared))).unwrap();
+        let node = scope.plan(Some(&filter(Filters { entity: declared, list }))).unwrap();
         let mut lists = vec![];
         node.posting_lists(&mut lists);
         let size = |list: &PostingList| match &list.of {
@@ -270,26 +246,21 @@ mod tests {
         }
     }
 
-    fn tag(entity: &Entity, key: &str, value: &str) -> Filter {
-        let field = entity.find_field("tags").unwrap();
-        Filter::Tag { field, key: key.to_owned(), value: value.to_owned() }
-    }
-
-    fn not(filter: Filter) -> Filter {
-        Filter::Not(Box::new(filter))
+    fn tag(filters: Filters<'_>, key: &str, value: &str) -> Filter {
+        let field = filters.entity.find_field("tags").unwrap();
+        filters.tag(field, key, value).unwrap()
     }
 
     #[test]
     fn the_smallest_comes_first() {
-        let plan = planned("all", |e| Filter::All(vec![tag(e, "x", "9"), tag(e, "y", "3")]));
+        let plan = planned("all", |f| f.all(vec![tag(f, "x", "9"), tag(f, "y", "3")]));
         assert_eq!(plan, "in all of, the rarest first [the tag `y:3` (3), the tag `x:9` (9)]");
     }
 
     #[test]
     fn tags_of_a_declared_combination_are_looked_up_together() {
-        let plan = planned("all", |e| {
-            Filter::All(vec![tag(e, "b", "2"), tag(e, "x", "1"), tag(e, "a", "7")])
-        });
+        let plan =
+            planned("all", |f| f.all(vec![tag(f, "b", "2"), tag(f, "x", "1"), tag(f, "a", "7")]));
         let expected = "in all of, the rarest first [the tag `x:1` (1), the declared combination \
                         `a:7` + `b:2` (2)]";
         assert_eq!(plan, expected);
@@ -297,17 +268,17 @@ mod tests {
 
     #[test]
     fn what_is_empty_is_not_read() {
-        let both = |e: &Entity| Filter::All(vec![tag(e, "x", "0"), tag(e, "y", "3")]);
+        let both = |f: Filters<'_>| f.all(vec![tag(f, "x", "0"), tag(f, "y", "3")]);
         assert_eq!(planned("all", both), "nothing");
-        let either = |e: &Entity| Filter::Any(vec![tag(e, "x", "0"), tag(e, "y", "3")]);
+        let either = |f: Filters<'_>| f.any(vec![tag(f, "x", "0"), tag(f, "y", "3")]);
         assert_eq!(planned("all", either), "the tag `y:3` (3)");
-        let without = |e: &Entity| Filter::All(vec![tag(e, "y", "3"), not(tag(e, "x", "0"))]);
+        let without = |f: Filters<'_>| f.all(vec![tag(f, "y", "3"), tag(f, "x", "0").not()]);
         assert_eq!(planned("all", without), "the tag `y:3` (3)");
     }
 
     #[test]
     fn what_is_only_excluded_is_taken_from_all() {
-        let plan = planned("all", |e| not(tag(e, "x", "3")));
+        let plan = planned("all", |f| tag(f, "x", "3").not());
         let expected = "in all of, the rarest first [every `task` (50), in none of [the tag `x:3` \
                         (3)]]";
         assert_eq!(plan, expected);
@@ -315,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_list_takes_part() {
-        let plan = planned("of_team", |e| not(not(tag(e, "x", "3"))));
+        let plan = planned("of_team", |f| tag(f, "x", "3").not().not());
         let expected = "in all of, the rarest first [the tag `x:3` (3), everything in the list \
                         `of_team` (50)]";
         assert_eq!(plan, expected);

@@ -1,8 +1,10 @@
-//! A posting list: the ordinals of all entities that have one thing in common. It carries what it
-//! lists beside its name, so nobody decodes a name to learn what a list is about.
+//! A posting list: the ordinals of all entities that have one thing in common. It carries what that is
+//! beside its name, so that no name has to be decoded.
 
 use keyloom_model::{Entity, EntityId, FieldId, Layout, ListId, PostingKey};
 use keyloom_value::{KeyBytes, Value};
+
+use crate::{ListRequest, Reader};
 
 /// A posting list of a kind of entity, of one tenant if the kind has tenants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,7 +13,7 @@ pub(crate) struct PostingList {
     pub(crate) entity: EntityId,
     /// What its entities have in common.
     pub(crate) of: PostingOf,
-    /// What it is called: the name of a set, or where its rows are.
+    /// The name of its set, or where its rows are.
     pub(crate) name: KeyBytes,
 }
 
@@ -54,7 +56,7 @@ impl PostingOf {
     }
 }
 
-/// Whose posting lists are meant.
+/// The kind of entity and the tenant that posting lists belong to.
 #[derive(Clone, Copy)]
 pub(crate) struct PostingOwner<'o> {
     pub(crate) layout: &'o Layout,
@@ -62,9 +64,15 @@ pub(crate) struct PostingOwner<'o> {
     pub(crate) tenant: Option<&'o Value>,
 }
 
-impl PostingOwner<'_> {
-    /// The posting list of a group. None if its name does not fit into a key: then no entity is in
-    /// it, except for a declared combination, which is not kept then.
+impl<'o> PostingOwner<'o> {
+    /// Whose posting lists a request reads.
+    pub(crate) fn of(reader: &Reader<'o>, request: &'o ListRequest) -> PostingOwner<'o> {
+        let (entity, tenant) = (request.entity, request.tenant.as_ref());
+        PostingOwner { layout: reader.layout, entity, tenant }
+    }
+
+    /// Returns a posting list. None if its name does not fit into a key: then no entity is in it,
+    /// except for a declared combination, which is not stored then.
     pub(crate) fn list(&self, group: &PostingKey<'_>) -> Option<PostingList> {
         let name = |group| self.layout.postings().name(self.entity, self.tenant, group).ok();
         let found = name(group)?;
@@ -97,7 +105,7 @@ impl PostingList {
         fields.any(|id| entity.field(*id).name == field)
     }
 
-    /// What the list is of, as `explain` says it.
+    /// What the list is of, in the words of `explain`.
     pub(crate) fn describe(&self, entity: &Entity) -> String {
         match &self.of {
             PostingOf::Entity => format!("every `{}`", entity.name),
@@ -118,7 +126,7 @@ impl PostingList {
     }
 }
 
-/// A value as people write it.
+/// A value as text, without quotes.
 pub(crate) fn text_of(value: &Value) -> String {
     value.as_s().map_or_else(|| value.to_string(), str::to_owned)
 }

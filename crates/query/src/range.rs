@@ -1,4 +1,4 @@
-//! Ranges of ordered lists, and the one span of sort keys that each is.
+//! Ranges of ordered lists. Each is one range of sort keys.
 
 use std::ops::Bound;
 
@@ -12,15 +12,15 @@ use crate::span::Span;
 /// A part of an ordered list: the first fields of its order have one value each, and the next one
 /// lies between bounds.
 ///
-/// Bounds are about values, not about places: the lower one is that of lesser values, also if the
-/// list has the greatest first, and whichever way it is read.
+/// Bounds are about values, not positions: the lower one bounds the lesser values, even if the list
+/// has the greatest first, and whichever way it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// Values of the first fields of the order, as many as wanted.
+    /// Values of the first fields of the order.
     pub equal: Vec<Value>,
-    /// From where on, of the field after those.
+    /// The lower bound of the field after those.
     pub lower: Bound<Value>,
-    /// Up to where, of the same field.
+    /// The upper bound of the same field.
     pub upper: Bound<Value>,
 }
 
@@ -29,7 +29,7 @@ impl Range {
     pub const ALL: Range =
         Range { equal: vec![], lower: Bound::Unbounded, upper: Bound::Unbounded };
 
-    /// What has these values in the first fields of the order.
+    /// The entities with these values in the first fields of the order.
     pub fn equal(values: Vec<Value>) -> Range {
         Range { equal: values, ..Range::ALL }
     }
@@ -39,7 +39,8 @@ impl Range {
     pub(crate) fn span(
         &self,
         layout: &Layout,
-        (entity, list): (EntityId, ListId),
+        entity: EntityId,
+        list: ListId,
     ) -> Result<Span, RequestError> {
         let declared = layout.model().entity(entity).list(list);
         self.check(layout, entity, declared)?;

@@ -1,20 +1,20 @@
-//! What all reads have in common.
+//! What every read needs.
 
 use std::fmt;
 
 use keyloom_model::Layout;
 use keyloom_store::{Read, TableName};
 
-/// A store or a snapshot of one, the table and its layout, and the moment of asking.
+/// A store or a snapshot of one, the table and its layout, and the current time.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
-    /// Where to read.
+    /// The store to read.
     pub store: &'a dyn Read,
-    /// The table that everything is in.
+    /// The table that has everything.
     pub table: &'a TableName,
-    /// How it is laid out.
+    /// The layout of the table.
     pub layout: &'a Layout,
-    /// What time it is, in milliseconds since 1970: what has expired by now is not seen.
+    /// The current time, in milliseconds since 1970: what has expired by then is invisible.
     pub now_ms: i64,
 }
 

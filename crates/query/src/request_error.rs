@@ -1,33 +1,33 @@
-//! Questions that make no sense, and the checks that find them.
+//! Invalid requests, and the checks that find them.
 
 use keyloom_model::{Entity, EntityId, FieldId, FieldType, Layout};
 use keyloom_value::Value;
 
-/// What is wrong with a question.
+/// What is wrong with a request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// Too few or too many entities are asked for at once.
-    #[error("A limit of {limit} cannot be: ask for 1 to {limit_max}.")]
+    /// The limit is out of range.
+    #[error("The limit {limit} is out of range: use 1 to {limit_max}.")]
     Limit {
-        /// How many were asked for.
+        /// The limit that was given.
         limit: u32,
-        /// How many can be.
+        /// The greatest limit.
         limit_max: u32,
     },
-    /// The entity belongs to tenants, and none is named.
-    #[error("Every `{entity}` belongs to a tenant: say whose to read.")]
+    /// The entity belongs to tenants, and none was given.
+    #[error("Every `{entity}` belongs to a tenant: name the one to read.")]
     TenantMissing {
         /// The entity.
         entity: String,
     },
-    /// All tenants share the entity, and one is named.
-    #[error("All tenants share `{entity}`: ask without a tenant.")]
+    /// All tenants share the entity, and one was given.
+    #[error("All tenants share `{entity}`: leave out the tenant.")]
     TenantGiven {
         /// The entity.
         entity: String,
     },
-    /// There are not as many values as fields.
+    /// The number of values differs from the number of fields.
     #[error("{what} takes {expected} values, and {given} were given.")]
     Values {
         /// What they are for.
@@ -50,46 +50,46 @@ pub enum RequestError {
         /// How many were restricted.
         restricted: usize,
     },
-    /// A value cannot be one of its field.
-    #[error("A value that was given for `{field}` is not of the type {expected}.")]
+    /// A value is not of the type of its field.
+    #[error("A value of `{field}` is not of the type {expected}.")]
     Value {
         /// The field, or what stands in its place.
         field: String,
-        /// What it takes.
+        /// The type of the field.
         expected: &'static str,
     },
-    /// A filter by tags is of a field that holds none.
+    /// A filter looks for tags in a field that holds none.
     #[error("`{field}` holds no tags: look for tags in a field of the type `tags`.")]
     NotTags {
         /// The field.
         field: String,
     },
-    /// A filter by a facet is of a field that is no facet of the list.
-    #[error("`{field}` is no facet of the list `{list}`: declare it in `facets` of that list.")]
+    /// A filter names a field that is not a facet of the list.
+    #[error("`{field}` is not a facet of the list `{list}`: declare it in `facets` of that list.")]
     NotAFacet {
         /// The list.
         list: String,
         /// The field.
         field: String,
     },
-    /// A filter has too many tests, or they are too deep in each other.
-    #[error("A filter has at most {tests} tests, {depth} deep: ask for less.")]
+    /// A filter has too many tests, or they are nested too deep.
+    #[error("The filter is too large: use at most {tests} tests, nested at most {depth} deep.")]
     FilterTooLarge {
-        /// How deep they can be.
+        /// The greatest depth.
         depth: usize,
-        /// How many there can be.
+        /// The greatest number of tests.
         tests: usize,
     },
-    /// It is not known how many entities are in a list, or in a range of one.
+    /// Entities of the list, or of a range of it, cannot be counted.
     #[error(
-        "How many there are is known only of whole lists of entities with tags or facets, \
-         and `{list}` is none: count what you read."
+        "The list `{list}` has no total: only whole lists of entities with tags or facets have \
+         one. Count what you read."
     )]
     NoTotal {
         /// The list.
         list: String,
     },
-    /// A count is not told by this field, or it is named twice.
+    /// A count is not split by this field, or it is named twice.
     #[error("{}", not_split(.count, .field, *.is_twice))]
     NotSplit {
         /// The count.
@@ -99,7 +99,7 @@ pub enum RequestError {
         /// Whether it is named twice.
         is_twice: bool,
     },
-    /// The one is no parent of the other.
+    /// One entity is not a child of the other.
     #[error("`{child}` is not a child of `{parent}`.")]
     NotAChild {
         /// The entity that was given as a parent.
@@ -113,10 +113,10 @@ fn not_split(count: &str, field: &str, is_twice: bool) -> String {
     if is_twice {
         return format!("`{field}` is named twice: give one value of it, or all of them.");
     }
-    format!("The count `{count}` is not told by `{field}`: declare it in `split` of that count.")
+    format!("The count `{count}` is not split by `{field}`: declare it in `split` of that count.")
 }
 
-/// A limit of entities.
+/// Checks a limit.
 pub(crate) fn check_limit(limit: u32) -> Result<(), RequestError> {
     const LIMIT_MAX: u32 = 1000;
     match limit {
@@ -125,7 +125,7 @@ pub(crate) fn check_limit(limit: u32) -> Result<(), RequestError> {
     }
 }
 
-/// A tenant is named if the entity has one, and only then.
+/// Checks that a tenant is given if the entity has one, and only then.
 pub(crate) fn check_tenant(
     layout: &Layout,
     id: EntityId,
@@ -143,7 +143,7 @@ pub(crate) fn check_tenant(
     }
 }
 
-/// One value for each field, each of the field's type.
+/// Checks that there is one value for each field, each of the field's type.
 pub(crate) fn check_values(
     entity: &Entity,
     what: impl FnOnce() -> String,
@@ -157,7 +157,7 @@ pub(crate) fn check_values(
     fields.iter().zip(values).try_for_each(|(field, value)| check_value(entity, *field, value))
 }
 
-/// The value is of the field's type. What its range is makes no difference: nothing has it then.
+/// Checks that a value is of the field's type. One out of the field's range is allowed: nothing has it.
 pub(crate) fn check_value(
     entity: &Entity,
     field: FieldId,

@@ -1,39 +1,26 @@
-//! A part of one partition, in key order: what a query reads.
+//! A range of sort keys in one partition: what a query reads.
 
 use keyloom_model::RowKey;
-use keyloom_store::{Direction, Page, Query};
-use keyloom_value::{KeyBytes, KeyCondition, KeyTest, Name, Value};
+use keyloom_store::Direction;
+use keyloom_value::{KeyBytes, KeyTest, Value};
 
 use crate::bound::{PageBound, Side};
-use crate::{Error, Reader};
 
-/// Sort keys from one to another, both included; none that is empty ends anything. The ends are
-/// never keys themselves, but beginnings of keys or what comes after them: whether they are
-/// included makes no difference.
+/// A range of sort keys, both ends included. The ends are never keys themselves, but prefixes of keys
+/// or what comes after them, so whether they are included makes no difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
-    /// The least, or from the start.
+    /// The least key, or none for the start.
     pub(crate) from: Option<Vec<u8>>,
-    /// The greatest, or to the end.
+    /// The greatest key, or none for the end.
     pub(crate) to: Option<Vec<u8>>,
-    /// Nothing is in it, whatever the ends say.
+    /// Whether no key is in the range, whatever the ends are.
     pub(crate) is_empty: bool,
 }
 
-/// Where a span is.
-#[derive(Clone, Debug)]
-pub(crate) struct Place<'p> {
-    /// The index, or none for the table.
-    pub(crate) index: Option<keyloom_store::IndexName>,
-    /// The partition attribute and its value.
-    pub(crate) partition: (Name, &'p [u8]),
-    /// The sort attribute.
-    pub(crate) sort: Name,
-}
-
 impl Span {
-    /// From one key to another. A key of the table is never longer than a table's keys can be, so
-    /// neither need the ends be.
+    /// A range from one key to another. Ends are cut to the length that keys of a table can have:
+    /// that changes nothing about which keys are between them.
     pub(crate) fn new(from: Option<Vec<u8>>, to: Option<Vec<u8>>) -> Span {
         let cut = |end: Option<Vec<u8>>| {
             end.map(|mut end| {
@@ -45,17 +32,17 @@ impl Span {
         Span { from, to: cut(to), is_empty: false }.settled()
     }
 
-    /// Nothing.
+    /// The empty range.
     pub(crate) fn empty() -> Span {
         Span { from: None, to: None, is_empty: true }
     }
 
-    /// All keys that begin with these bytes.
+    /// All keys with a prefix.
     pub(crate) fn within(prefix: &[u8]) -> Span {
         Span::new(Some(prefix.to_vec()), KeyBytes::after_prefix(prefix))
     }
 
-    /// The same keys, each after these bytes.
+    /// The same keys, each after a prefix.
     pub(crate) fn under(&self, prefix: &[u8]) -> Span {
         let put = |end: &Vec<u8>| [prefix, end].concat();
         let from = self.from.as_ref().map_or_else(|| prefix.to_vec(), put);
@@ -64,14 +51,14 @@ impl Span {
         Span { is_empty: self.is_empty, ..Span::new(Some(from), to) }
     }
 
-    /// What is left of it after the row at a position, which was the last one read. Positions end
-    /// with an id, which is a text.
+    /// What is left after the row at a position, which was the last one read. Positions end with an
+    /// id, which is text.
     pub(crate) fn after(self, position: &[u8], direction: Direction) -> Span {
         self.beyond(&PageBound::behind(position.to_vec(), direction), direction)
     }
 
-    /// What is left of it after a key, forward. Unlike [`Span::after`], it has keys that begin with
-    /// this one: with a number stands how much deletions take of it.
+    /// What is left after a key, forward. Unlike [`Span::after`], it has the keys that begin with this
+    /// one: next to a counter are the rows that say how much of it deletions take.
     pub(crate) fn past(self, key: &[u8]) -> Span {
         if key.len() >= RowKey::SORT_BYTES_MAX {
             return self.after(key, Direction::Forward);
@@ -79,13 +66,13 @@ impl Span {
         Span { from: Some([key, &[0]].concat()), ..self }.settled()
     }
 
-    /// What of it is not less than a key.
+    /// The part that is not less than a key.
     pub(crate) fn not_before(self, key: &[u8]) -> Span {
         let from = self.from.clone().unwrap_or_default().max(key.to_vec());
         Span { from: Some(from), ..self }.settled()
     }
 
-    /// What of it lies beyond a bound.
+    /// The part that lies beyond a bound.
     pub(crate) fn beyond(self, bound: &PageBound, direction: Direction) -> Span {
         let end = match bound.side {
             Side::Before => Some(KeyBytes::before(&bound.position).to_vec()),
@@ -106,7 +93,7 @@ impl Span {
         .settled()
     }
 
-    /// Whether a key is in it.
+    /// Whether a key is in the range.
     pub(crate) fn has(&self, key: &[u8]) -> bool {
         let is_after = self.from.as_ref().is_none_or(|from| key >= &from[..]);
         let is_before = self.to.as_ref().is_none_or(|to| key <= &to[..]);
@@ -120,7 +107,8 @@ impl Span {
         self
     }
 
-    fn test(&self) -> Option<KeyTest> {
+    /// The condition on sort keys; none if all are in the span.
+    pub(crate) fn test(&self) -> Option<KeyTest> {
         let value = |end: &Vec<u8>| Value::B(end.clone());
         match (&self.from, &self.to) {
             (None, None) => None,
@@ -128,36 +116,5 @@ impl Span {
             (None, Some(to)) => Some(KeyTest::LessOrEqual(value(to))),
             (Some(from), Some(to)) => Some(KeyTest::Between(value(from), value(to))),
         }
-    }
-}
-
-impl Reader<'_> {
-    /// One page of a span, of at most `limit` rows.
-    pub(crate) async fn page(
-        &self,
-        place: &Place<'_>,
-        span: &Span,
-        direction: Direction,
-        limit: usize,
-    ) -> Result<Page, Error> {
-        if span.is_empty {
-            return Ok(Page::default());
-        }
-        let (attribute, partition) = &place.partition;
-        let key = KeyCondition::equal(attribute, partition.to_vec());
-        let key = match span.test() {
-            Some(test) => key.and(&place.sort, test),
-            None => key,
-        };
-        let mut query = Query::new(self.table, key);
-        if place.index.is_some() {
-            // Global indexes of DynamoDB answer nothing else. What they say is checked against the
-            // table, which is read strongly.
-            query.consistency = keyloom_store::Consistency::Eventual;
-        }
-        query.index = place.index.clone();
-        query.direction = direction;
-        query.limit = Some(u32::try_from(limit).unwrap_or(u32::MAX));
-        Ok(self.store.query(query).await?)
     }
 }

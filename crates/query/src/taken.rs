@@ -1,29 +1,31 @@
-//! Scores of a board from which deletions have taken something that is not removed yet, and what is
-//! left of them. A score and how much of it is taken are rows of their own, which are read together.
+//! Scores of a leaderboard from which deletions have taken something that is not removed yet, and what
+//! is left of them. A score and how much of it is taken are separate rows, which are read together.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 
-use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::attribute::SORT;
 use keyloom_model::{BoardId, Counter, EntityId, FieldId, LeaderboardKeys, Unreadable};
-use keyloom_store::{Direction, yield_point};
+use keyloom_store::yield_point;
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
 use crate::fetch::{BATCH_MAX, RawKey, unreadable};
-use crate::span::{Place, Span};
-use crate::visible::{Deletions, Verdict};
+use crate::partition::Partition;
+use crate::span::Span;
+use crate::visible::{ReadState, Verdict};
 use crate::{Error, ReadCost, Reader};
 
-/// How many rows are read at once.
+/// How many rows one request reads.
 const PAGE_ROWS: usize = 1_000;
-/// How many rows are read first where a value is looked for: seldom has one more.
+/// How many rows the first request for one value reads: few values have more.
 const SEEK_ROWS: usize = 8;
-/// To pass so many rows costs about as much as to look for a value.
+/// Skipping this many rows costs about as much as seeking a value.
 const PAGE_ROWS_A_VALUE: usize = 16;
-/// So many scores of one board are kept while it is read. Of more, each is read whenever it matters.
+/// How many scores of one board are kept in memory while it is read. If there are more, each is read
+/// whenever it matters.
 const HELD_MAX: usize = 1_000;
 
-/// A board of values, and whose it is.
+/// A leaderboard of values.
 #[derive(Clone)]
 pub(crate) struct Scores<'s> {
     pub(crate) of: (EntityId, BoardId),
@@ -32,24 +34,24 @@ pub(crate) struct Scores<'s> {
     pub(crate) places: KeyBytes,
 }
 
-/// Scores from which deletions have taken something, by what has them, as it is in keys.
+/// Scores from which deletions have taken something, by the key of their value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TakenScores(BTreeMap<Vec<u8>, TakenScore>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TakenScore {
-    /// The value that has it.
+    /// The value that has the score.
     pub(crate) of: Value,
-    /// As the board has it.
+    /// The score that the board has.
     pub(crate) stored: i64,
-    /// What is left of it.
+    /// What deletions leave of it.
     pub(crate) left: i64,
 }
 
 /// What deletions have taken from the scores of a board.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// All of it.
+    /// All of it, in memory.
     Held(TakenScores),
     /// More than is kept.
     Many,
@@ -57,7 +59,7 @@ pub(crate) enum Taken {
 
 /// A value from which deletions have taken something.
 struct TakenRows {
-    /// The value as it is in keys.
+    /// The key of the value.
     key: Vec<u8>,
     of: Value,
     /// The rows that say how much is taken of its score.
@@ -66,8 +68,8 @@ struct TakenRows {
     taken: i64,
 }
 
-/// Goes through the values of a board from which deletions have taken something, in order of the
-/// values' keys. Holds at most a page of them.
+/// A cursor over the values of a board from which deletions have taken something, in order of their
+/// keys. Keeps at most a page of them.
 struct TakenCursor<'c> {
     reader: &'c Reader<'c>,
     board: &'c Scores<'c>,
@@ -78,11 +80,11 @@ struct TakenCursor<'c> {
     ahead: VecDeque<TakenRows>,
     /// How many rows the next page has.
     page_rows: usize,
-    /// How many values the last page was good for.
+    /// How many values were sought in the last page.
     sought: usize,
 }
 
-/// Is shown one score after the other, by the value as it is in keys, until it has seen enough.
+/// Visits scores, each with the key of its value, until it breaks.
 pub(crate) type Visit<'v> = dyn FnMut(&[u8], TakenScore) -> ControlFlow<()> + Send + 'v;
 
 impl Taken {
@@ -96,12 +98,12 @@ impl TakenScores {
         self.0.len()
     }
 
-    /// Whether something is taken from the score of a value, as it is in keys.
+    /// Whether something is taken from the score of the value with a key.
     pub(crate) fn has(&self, value: &[u8]) -> bool {
         self.0.contains_key(value)
     }
 
-    /// The score of what has a place, of which only the value matters.
+    /// The score of the value in an index key.
     pub(crate) fn at(&self, place: &[u8]) -> Option<&TakenScore> {
         if self.0.is_empty() {
             return None;
@@ -115,19 +117,19 @@ impl TakenScores {
 }
 
 impl TakenScore {
-    /// Whether it passes a test as deletions leave it, less whether it does as the board has it.
+    /// 1 if it passes a test only after deletions, -1 if only before, otherwise 0.
     pub(crate) fn correction(&self, passes: impl Fn(&Number) -> bool) -> i64 {
         let passes = |score: i64| i64::from(score > 0 && passes(&Number::from(score)));
         passes(self.left) - passes(self.stored)
     }
 }
 
-impl Reader<'_> {
-    /// The scores of a board from which deletions have taken something, if they can be kept.
-    pub(crate) async fn taken_scores(
+impl Scores<'_> {
+    /// Reads the scores from which deletions have taken something, if they can be kept.
+    pub(crate) async fn taken(
         &self,
-        board: &Scores<'_>,
-        known: (&mut Deletions, &mut ReadCost),
+        reader: &Reader<'_>,
+        state: &mut ReadState,
     ) -> Result<Taken, Error> {
         let mut scores = TakenScores::default();
         let mut is_whole = true;
@@ -139,64 +141,71 @@ impl Reader<'_> {
             scores.0.insert(key.to_vec(), score);
             ControlFlow::Continue(())
         };
-        self.each_taken(board, known, &mut keep).await?;
+        self.each_taken(reader, state, &mut keep).await?;
         Ok(if is_whole { Taken::Held(scores) } else { Taken::Many })
     }
 
-    /// Visits the scores of a board from which deletions have taken something, in order of the values
-    /// that have them. Keeps no more than a page of them.
+    /// Visits the scores from which deletions have taken something, in order of the values that have
+    /// them. Keeps no more than a page of them.
     pub(crate) async fn each_taken(
         &self,
-        board: &Scores<'_>,
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
+        reader: &Reader<'_>,
+        state: &mut ReadState,
         visit: &mut Visit<'_>,
     ) -> Result<(), Error> {
-        let mut cursor = TakenCursor::new(self, board, PAGE_ROWS);
-        cursor.read_page((deletions, cost)).await?;
+        let mut cursor = TakenCursor::new(reader, self, PAGE_ROWS);
+        cursor.read_page(state).await?;
         // While a large deletion only marks, its rows say nothing: they need not be read.
-        if cursor.rest.is_some() && !self.has_any_happened(deletions, cost).await? {
+        if cursor.rest.is_some() && !state.has_any_happened(reader).await? {
             return Ok(());
         }
         loop {
-            let some = cursor.take_page((deletions, cost)).await?;
-            if some.is_empty() || self.visit_scores(board, some, cost, visit).await?.is_break() {
+            let page = cursor.take_page(state).await?;
+            if page.is_empty() {
                 return Ok(());
+            }
+            for batch in self.batches(reader, page) {
+                if batch.visit(reader, &mut state.cost, visit).await?.is_break() {
+                    return Ok(());
+                }
             }
         }
     }
 
-    /// What deletions have taken from the score of one value, as it is in keys.
+    /// Reads what deletions have taken from the score of one value, by its key.
     pub(crate) async fn taken_of(
         &self,
-        board: &Scores<'_>,
+        reader: &Reader<'_>,
         key: &[u8],
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
+        state: &mut ReadState,
     ) -> Result<Option<TakenScore>, Error> {
-        let mut cursor = TakenCursor::new(self, board, SEEK_ROWS);
-        cursor.seek(key, (deletions, cost)).await?;
+        let mut cursor = TakenCursor::new(reader, self, SEEK_ROWS);
+        cursor.seek(key, state).await?;
         let taken = cursor.ahead.pop_front().filter(|taken| taken.key == key);
         let mut found = None;
         let mut keep = |_: &[u8], score: TakenScore| {
             found = Some(score);
             ControlFlow::Continue(())
         };
-        let _ = self.visit_scores(board, taken.into_iter().collect(), cost, &mut keep).await?;
+        for batch in self.batches(reader, taken.into_iter().collect()) {
+            let _ = batch.visit(reader, &mut state.cost, &mut keep).await?;
+        }
         Ok(found)
     }
 
-    /// From which of these values, as they are in keys, deletions have taken something. Values that
-    /// lie close together are read together.
+    /// From which of these values, given by their keys, deletions have taken something. Values that
+    /// are close together are read together.
     pub(crate) async fn taken_among(
         &self,
-        board: &Scores<'_>,
+        reader: &Reader<'_>,
         keys: BTreeSet<Vec<u8>>,
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
+        state: &mut ReadState,
     ) -> Result<BTreeSet<Vec<u8>>, Error> {
-        let mut cursor = TakenCursor::new(self, board, SEEK_ROWS);
+        let mut cursor = TakenCursor::new(reader, self, SEEK_ROWS);
         let mut found = BTreeSet::new();
         for key in keys {
             yield_point().await;
-            cursor.seek(&key, (deletions, cost)).await?;
+            cursor.seek(&key, state).await?;
             if cursor.ahead.front().is_some_and(|next| next.key == key && next.taken != 0) {
                 found.insert(key);
             }
@@ -204,53 +213,60 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    /// Reads how much scores are and how much of them is taken, as much at one moment as a store
-    /// takes at once.
-    async fn visit_scores(
-        &self,
-        board: &Scores<'_>,
-        taken: Vec<TakenRows>,
-        cost: &mut ReadCost,
-        visit: &mut Visit<'_>,
-    ) -> Result<ControlFlow<()>, Error> {
-        let mut batch: Vec<(TakenRows, usize)> = vec![];
-        let mut keys: Vec<RawKey> = vec![];
+    /// Values in batches of as many rows as a store reads at one moment.
+    fn batches(&self, reader: &Reader<'_>, taken: Vec<TakenRows>) -> Vec<ScoreBatch> {
+        let mut batches = vec![ScoreBatch::default()];
         for mut one in taken {
             let Ok(score) =
-                self.layout.leaderboards().score_key(board.of, board.owner, (board.field, &one.of))
+                reader.layout.leaderboards().score_key(self.of, self.owner, (self.field, &one.of))
             else {
                 continue;
             };
-            // In a snapshot they are still what they were when they were found.
-            let rows = match self.store.is_snapshot() {
+            // In a snapshot they are unchanged since they were found.
+            let rows = match reader.store.is_snapshot() {
                 true => vec![],
                 false => std::mem::take(&mut one.rows),
             };
             let count = 1 + rows.len();
-            if keys.len() + count > BATCH_MAX {
-                let batch = (std::mem::take(&mut batch), std::mem::take(&mut keys));
-                if self.visit_batch(batch, cost, visit).await?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
+            if batches.last().is_some_and(|batch| batch.keys.len() + count > BATCH_MAX) {
+                batches.push(ScoreBatch::default());
             }
-            keys.push(RawKey::from(&score));
-            keys.extend(rows);
-            batch.push((one, count));
+            let Some(batch) = batches.last_mut() else { continue };
+            batch.keys.push(RawKey::from(&score));
+            batch.keys.extend(rows);
+            batch.values.push(BatchValue { taken: one, rows: count });
         }
-        self.visit_batch((batch, keys), cost, visit).await
+        batches
     }
+}
 
-    async fn visit_batch(
-        &self,
-        (batch, keys): (Vec<(TakenRows, usize)>, Vec<RawKey>),
+/// Values whose scores are read together.
+#[derive(Default)]
+struct ScoreBatch {
+    values: Vec<BatchValue>,
+    /// For each value the key of its score, then those of the rows that say what is taken of it.
+    keys: Vec<RawKey>,
+}
+
+struct BatchValue {
+    taken: TakenRows,
+    /// How many of the batch's rows are of this value.
+    rows: usize,
+}
+
+impl ScoreBatch {
+    /// Reads what the scores are and how much of them is taken, at one moment.
+    async fn visit(
+        self,
+        reader: &Reader<'_>,
         cost: &mut ReadCost,
         visit: &mut Visit<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        let rows = self.rows(&keys, cost).await?;
+        let rows = reader.rows(&self.keys, cost).await?;
         let mut numbers = rows.iter().map(|row| row.as_ref().map_or(Ok(0), number));
-        for (TakenRows { key, of, taken, .. }, count) in batch {
+        for BatchValue { taken: TakenRows { key, of, taken, .. }, rows } in self.values {
             yield_point().await;
-            let numbers: Vec<i64> = numbers.by_ref().take(count).collect::<Result<_, _>>()?;
+            let numbers: Vec<i64> = numbers.by_ref().take(rows).collect::<Result<_, _>>()?;
             let Some((stored, again)) = numbers.split_first() else { continue };
             let taken = if again.is_empty() { taken } else { again.iter().sum() };
             let stored = *stored;
@@ -264,23 +280,19 @@ impl Reader<'_> {
 }
 
 impl<'c> TakenCursor<'c> {
-    /// At the start. Reads so many rows at first, and more if it is to go on from there.
+    /// A cursor at the start. Its pages grow from this many rows.
     fn new(reader: &'c Reader<'c>, board: &'c Scores<'c>, page_rows: usize) -> TakenCursor<'c> {
         let partition = LeaderboardKeys::pending_partition(&board.places);
         let rest = Some(Span::new(None, None));
         TakenCursor { reader, board, partition, rest, ahead: VecDeque::new(), page_rows, sought: 0 }
     }
 
-    /// Goes on to the first value that is this one or comes after it; never back. That value, with
-    /// all its rows, is then the first of what is ahead.
-    async fn seek(
-        &mut self,
-        key: &[u8],
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
-    ) -> Result<(), Error> {
+    /// Moves forward to the first value with this key or a greater one. That value, with all its rows,
+    /// is then the first of what is ahead.
+    async fn seek(&mut self, key: &[u8], state: &mut ReadState) -> Result<(), Error> {
         self.skip(key);
         if self.ahead.is_empty() {
-            // Large pages are for values that lie close together.
+            // Large pages pay off only for values that are close together.
             if self.sought * PAGE_ROWS_A_VALUE < self.page_rows {
                 self.page_rows = SEEK_ROWS;
             }
@@ -289,65 +301,51 @@ impl<'c> TakenCursor<'c> {
         }
         self.sought += 1;
         while self.rest.is_some() && self.ahead.len() < 2 {
-            self.read_page((deletions, cost)).await?;
+            self.read_page(state).await?;
             self.skip(key);
         }
         Ok(())
     }
 
-    /// Leaves out what comes before a value.
+    /// Drops the values before a key.
     fn skip(&mut self, key: &[u8]) {
         while self.ahead.front().is_some_and(|next| next.key.as_slice() < key) {
             self.ahead.pop_front();
         }
     }
 
-    /// Values of which nothing is left to read; none at the end.
-    async fn take_page(
-        &mut self,
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
-    ) -> Result<Vec<TakenRows>, Error> {
+    /// Takes values that were read completely; none at the end.
+    async fn take_page(&mut self, state: &mut ReadState) -> Result<Vec<TakenRows>, Error> {
         while self.rest.is_some() && self.ahead.len() < 2 {
-            self.read_page((deletions, cost)).await?;
+            self.read_page(state).await?;
         }
         let open = self.rest.as_ref().and_then(|_| self.ahead.pop_back());
         let whole = std::mem::replace(&mut self.ahead, open.into_iter().collect());
         Ok(whole.into())
     }
 
-    async fn read_page(
-        &mut self,
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
-    ) -> Result<(), Error> {
+    async fn read_page(&mut self, state: &mut ReadState) -> Result<(), Error> {
         let Some(rest) = self.rest.take() else { return Ok(()) };
-        let partition = (PARTITION.into(), self.partition.as_bytes());
-        let place = Place { index: None, partition, sort: SORT.into() };
-        let page = self.reader.page(&place, &rest, Direction::Forward, self.page_rows).await?;
-        cost.rows += page.scanned;
-        cost.bytes += page.scanned_bytes;
+        let partition = Partition::of_table(self.partition.as_bytes());
+        let request = partition.first(&rest, self.page_rows);
+        let page = self.reader.page(request, &mut state.cost).await?;
         self.page_rows = (self.page_rows * 4).min(PAGE_ROWS);
-        let last = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b());
+        let last = page.last_key.as_ref().map(|key| partition.sort_of(key)).transpose()?;
         self.rest = last.map(|last| rest.past(last));
-        self.add(&page.items, (deletions, cost)).await
+        self.add(&page.items, state).await
     }
 
     /// Adds the rows that say how much deletions that have happened take of scores.
-    async fn add(
-        &mut self,
-        rows: &[Item],
-        (deletions, cost): (&mut Deletions, &mut ReadCost),
-    ) -> Result<(), Error> {
-        let read = rows.iter().map(read_taken).collect::<Result<Vec<_>, Error>>()?;
-        let named: BTreeSet<String> =
-            read.iter().flat_map(|(_, _, takers)| takers).cloned().collect();
+    async fn add(&mut self, rows: &[Item], state: &mut ReadState) -> Result<(), Error> {
+        let read = rows.iter().map(TakenRow::read).collect::<Result<Vec<_>, Error>>()?;
+        let named: BTreeSet<String> = read.iter().flat_map(|row| &row.takers).cloned().collect();
         // What is learned here is true of the scores, which are read later.
-        let (Verdict::Valid | Verdict::ReadAgain) =
-            self.reader.learn(named, deletions, cost).await?;
-        for ((key, value, takers), row) in read.into_iter().zip(rows) {
-            if !deletions.any_happened(&takers) {
+        let (Verdict::Valid | Verdict::ReadAgain) = state.learn(self.reader, named).await?;
+        for TakenRow { key, value, takers, taken } in read {
+            if !state.any_happened(&takers) {
                 continue;
             }
-            let (mut of, taken) = (KeyBytes::new(), number(row)?);
+            let mut of = KeyBytes::new();
             // A part of a key can be a part of a key.
             let _ = of.push(&value);
             match self.ahead.back_mut().filter(|last| last.key == of.as_bytes()) {
@@ -367,12 +365,22 @@ impl<'c> TakenCursor<'c> {
     }
 }
 
-/// The key of a row that says how much is taken, the value, and the deletions that take it.
-fn read_taken(row: &Item) -> Result<(RawKey, Value, Vec<String>), Error> {
-    let wrong = || unreadable(row, Unreadable { attribute: SORT });
-    let key = RawKey::of(row).ok_or_else(wrong)?;
-    let (of, takers) = LeaderboardKeys::read_pending(&key.sort).ok_or_else(wrong)?;
-    Ok((key, of, takers))
+/// A row that says how much deletions take of a score.
+struct TakenRow {
+    key: RawKey,
+    /// The value that has the score, as a part of a key.
+    value: Value,
+    takers: Vec<String>,
+    taken: i64,
+}
+
+impl TakenRow {
+    fn read(row: &Item) -> Result<TakenRow, Error> {
+        let wrong = || unreadable(row, Unreadable { attribute: SORT });
+        let key = RawKey::of(row).ok_or_else(wrong)?;
+        let (value, takers) = LeaderboardKeys::read_pending(&key.sort).ok_or_else(wrong)?;
+        Ok(TakenRow { key, value, takers, taken: number(row)? })
+    }
 }
 
 /// The number that a row holds.

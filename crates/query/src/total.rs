@@ -1,40 +1,40 @@
-//! How many entities of a list pass a filter: counted in posting lists, no entity is fetched.
+//! The number of entities of a list that pass a filter: counted in posting lists, without fetching
+//! entities.
 
 use keyloom_store::Direction;
 
 use crate::hidden::Hidden;
 use crate::nodes::Search;
+use crate::posting_list::PostingOwner;
 use crate::request_error::{check_limit, check_tenant, check_values};
-use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
-use crate::{End, Error, ListRequest, Range, ReadCost, Reader, RequestError};
+use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
+use crate::{End, Error, Filter, ListRequest, Range, ReadCost, Reader, RequestError};
 
 /// How many entities there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
-    /// So many, or more if not all were counted.
+    /// The number of entities, or a lower bound if not all were counted.
     pub count: u64,
-    /// Whether all were counted, or the budget ended before.
+    /// Whether all were counted, or the budget was spent before.
     pub end: End,
 }
 
 impl Reader<'_> {
-    /// How many entities of a list pass a filter. Entities that have expired count until they are
+    /// Returns how many entities of a list pass a filter. Expired entities count until they are
     /// removed.
     ///
     /// # Errors
     ///
-    /// If entities of the kind are not looked for by tags or facets, or a range is given; and as
+    /// If the kind of entity has no tags and no facets, or a range is given; and as
     /// [`Reader::list`].
     pub async fn total(&self, request: &ListRequest) -> Result<Total, Error> {
         self.check_countable(request)?;
-        let request = &self.simplified(request);
-        let mut deletions = Deletions::default();
+        let mut state = ReadState::default();
         for _ in 0..ATTEMPTS_MAX {
-            let mut cost = ReadCost::default();
-            let of = (request.entity, request.tenant.as_ref());
-            let hidden = self.hidden(of, (&mut deletions, &mut cost)).await?;
-            let total = self.total_without(request, &hidden, &mut cost).await?;
-            if self.confirm(&mut deletions, &mut cost).await? == Verdict::Valid {
+            state.cost = ReadCost::default();
+            let hidden = Hidden::read(self, PostingOwner::of(self, request), &mut state).await?;
+            let total = self.total_without(request, &hidden, &mut state.cost).await?;
+            if state.confirm(self).await? == Verdict::Valid {
                 return Ok(total);
             }
         }
@@ -68,7 +68,7 @@ impl Reader<'_> {
 }
 
 impl Reader<'_> {
-    /// Whether it is known how many entities a request finds.
+    /// Checks that the matches of a request can be counted.
     pub(crate) fn check_countable(&self, request: &ListRequest) -> Result<(), RequestError> {
         let entity = self.layout.model().entity(request.entity);
         let list = entity.list(request.list);
@@ -78,6 +78,6 @@ impl Reader<'_> {
         check_limit(request.limit)?;
         check_tenant(self.layout, request.entity, request.tenant.as_ref())?;
         check_values(entity, || format!("The list `{}`", list.name), &list.by, &request.by)?;
-        request.filter.iter().try_for_each(|filter| filter.check(entity, request.list))
+        request.filter.iter().try_for_each(Filter::check_size)
     }
 }

@@ -1,23 +1,25 @@
-//! Which tags and which values of a facet those have that pass a filter, and how many have each.
+//! Which tags and values of a facet the matches of a filter have, and how many have each.
 //!
-//! Values come in the order of their bytes as keys. A call counts until it has as many values as are
-//! asked for, or has read as much as it may; where it goes on is a value, a number, and how many
-//! were counted up to there, so that a value that very many have is counted over several calls.
+//! Values are in the order of their key bytes. A call counts until it has as many values as requested,
+//! or its budget is spent. It continues at a value, an ordinal, and the count up to there, so that a
+//! value of very many entities is counted over several calls.
 
 use keyloom_model::{Entity, FieldId, FieldType, PostingKey, attribute, posting_row_prefix};
 use keyloom_store::{Direction, ListSets, SetName};
-use keyloom_value::{KeyBytes, Name, Value};
+use keyloom_value::{KeyBytes, Value};
 
 use crate::fetch::unreadable;
 use crate::fingerprint::Fingerprint;
+use crate::hidden::Hidden;
 use crate::nodes::{Node, NodeRef, PostingRows, PostingSet, Search, Sizes};
+use crate::partition::Partition;
 use crate::plan::Scope;
-use crate::posting_list::{PostingList, PostingOf};
-use crate::span::{Place, Span};
-use crate::visible::{ATTEMPTS_MAX, Deletions, Verdict};
+use crate::posting_list::{PostingList, PostingOf, PostingOwner};
+use crate::span::Span;
+use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
 use crate::{CursorError, CursorKey, Error, ListRequest, ReadCost, Reader, RequestError};
 
-/// What of entities is counted.
+/// The values to count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Counted {
     /// The values of a facet of the list.
@@ -31,32 +33,48 @@ pub enum Counted {
 /// A value, or the key of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueCount {
-    /// It.
+    /// The value or key.
     pub value: Value,
-    /// How many entities have it: one at least.
+    /// How many entities have it: at least one.
     pub count: u64,
 }
 
 /// Some of the values that entities have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ValuePage {
-    /// In the order of their bytes as keys.
+    /// In the order of their key bytes.
     pub counts: Vec<ValueCount>,
     /// The cursor of those that follow; absent if nothing follows for sure.
     pub next: Option<String>,
-    /// What was read for them.
+    /// How much was read.
     pub read: ReadCost,
 }
 
-/// The groups of all values of one thing.
+/// The posting lists of all values of one facet, of all keys, or of all values of one key.
 struct Family {
-    /// What their names begin with, and after it the value.
+    /// The prefix of their names, before the value.
     base: Vec<u8>,
-    /// What the bytes of those that count begin with.
+    /// The prefix of the key parts to count.
     begin: Vec<u8>,
 }
 
-/// The group of one value.
+/// What is counted, and where.
+struct Asked<'a> {
+    request: &'a ListRequest,
+    counted: &'a Counted,
+    family: Family,
+}
+
+/// Where counting continues, as a client says it.
+#[derive(Clone, Copy, Debug)]
+pub struct Resume<'r> {
+    /// The secret that authenticates cursors.
+    pub cursors: &'r CursorKey,
+    /// The cursor of a page before; none for the first page.
+    pub cursor: Option<&'r str>,
+}
+
+/// The posting list of one value.
 struct Member {
     /// The value as a part of a key.
     part: Vec<u8>,
@@ -64,32 +82,32 @@ struct Member {
     size: Option<u64>,
 }
 
-/// Where counting goes on.
+/// Where counting continues.
 #[derive(Clone, Default)]
 struct Progress {
     /// The value that was counted last.
     part: Option<Vec<u8>>,
-    /// If it was not counted to its end: from which number on, and how many were before.
+    /// If it was not counted to its end: the next ordinal, and the count before it.
     within: Option<(u64, u64)>,
 }
 
 impl Reader<'_> {
-    /// How many entities of a list that pass a filter have each value, at most `request.limit`
-    /// values. Those that have expired count until they are put away.
+    /// Returns how many entities of a list that pass a filter have each value, at most
+    /// `request.limit` values. Expired entities count until they are removed.
     ///
     /// # Errors
     ///
-    /// If there is no such facet or no tags, a range is given, the cursor is not one of this
-    /// question, the store fails, or a row is damaged.
+    /// If there is no such facet or no tags, a range is given, the cursor is of another query, the
+    /// store fails, or a row is damaged.
     pub async fn count_values(
         &self,
         request: &ListRequest,
         counted: &Counted,
-        (cursors, cursor): (&CursorKey, Option<&str>),
+        resume: Resume<'_>,
     ) -> Result<ValuePage, Error> {
+        let Resume { cursors, cursor } = resume;
         self.check_countable(request)?;
         self.check_counted(request, counted)?;
-        let request = &self.simplified(request);
         let fingerprint = self.values_fingerprint(request, counted);
         let opened = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
         let from =
@@ -97,9 +115,9 @@ impl Reader<'_> {
         let Some(family) = self.family_of(request, counted) else {
             return Ok(ValuePage::default());
         };
-        let mut cost = ReadCost::default();
-        let asked = (request, counted);
-        let (counts, stopped) = self.counts_at_once(asked, (&family, from), &mut cost).await?;
+        let mut state = ReadState::default();
+        let asked = Asked { request, counted, family };
+        let (counts, stopped) = self.counts_at_once(&asked, from, &mut state).await?;
         let entity = self.layout.model().entity(request.entity);
         let show = |(part, count): (Vec<u8>, u64)| {
             let value = shown(entity, counted, &part)?;
@@ -107,21 +125,20 @@ impl Reader<'_> {
         };
         let counts = counts.into_iter().filter_map(show).collect();
         let next = stopped.map(|place| cursors.seal(&fingerprint, &place.to_bytes()));
-        Ok(ValuePage { counts, next, read: cost })
+        Ok(ValuePage { counts, next, read: state.cost })
     }
 
-    /// Counts, as if no deletion had come between; and where to go on.
+    /// Counts at one moment, as far as deletions are concerned; and returns where to continue.
     async fn counts_at_once(
         &self,
-        (request, counted): (&ListRequest, &Counted),
-        (family, from): (&Family, Progress),
-        cost: &mut ReadCost,
+        asked: &Asked<'_>,
+        from: Progress,
+        state: &mut ReadState,
     ) -> Result<(Vec<(Vec<u8>, u64)>, Option<Progress>), Error> {
-        let mut deletions = Deletions::default();
+        let Asked { request, counted, family } = asked;
         for _ in 0..ATTEMPTS_MAX {
-            let of = (request.entity, request.tenant.as_ref());
-            let hidden = &self.hidden(of, (&mut deletions, cost)).await?;
-            let (direction, budget) = (Direction::Forward, request.budget);
+            let hidden = &Hidden::read(self, PostingOwner::of(self, request), state).await?;
+            let (direction, budget, cost) = (Direction::Forward, request.budget, &mut state.cost);
             let mut search = Search { reader: self, direction, budget, hidden, cost };
             let (node, _) = search.sized_node(request).await?;
             let (mut counts, mut stopped) = (vec![], None);
@@ -131,7 +148,7 @@ impl Reader<'_> {
                 let mut counting = Counting { family, counted, scope, node, is_all, search };
                 stopped = counting.run(from.clone(), request.limit, &mut counts).await?;
             }
-            if self.confirm(&mut deletions, cost).await? == Verdict::Valid {
+            if state.confirm(self).await? == Verdict::Valid {
                 return Ok((counts, stopped));
             }
         }
@@ -173,7 +190,8 @@ impl Reader<'_> {
         )
     }
 
-    /// Whether everything that has a value is in the list and passes: then its group alone counts.
+    /// Whether every entity that has a value is in the list and passes: then the value's posting list
+    /// alone gives the count.
     fn is_all(&self, request: &ListRequest, counted: &Counted) -> bool {
         let name = |group: &PostingKey<'_>| {
             self.layout.postings().name(request.entity, request.tenant.as_ref(), group).ok()
@@ -187,7 +205,7 @@ impl Reader<'_> {
         is_in_list && request.filter.is_none()
     }
 
-    /// None if no key has room for what is asked for.
+    /// None if what is requested does not fit into a key.
     fn family_of(&self, request: &ListRequest, counted: &Counted) -> Option<Family> {
         let nothing = Value::from("");
         let group = match counted {
@@ -200,7 +218,7 @@ impl Reader<'_> {
         let (base, part) = posting_row_prefix(name.as_bytes());
         let begin: &[u8] = match counted {
             Counted::Facet(_) => &[],
-            // A text ends with two bytes, which what only begins with it lacks.
+            // Text ends with two bytes in a key; a prefix of text does not have them.
             Counted::TagKeys(..) | Counted::TagValues(..) => {
                 KeyBytes::before(KeyBytes::before(part))
             }
@@ -209,7 +227,7 @@ impl Reader<'_> {
     }
 }
 
-/// A value as it was before it became a part of a key.
+/// The value that a part of a key stands for.
 fn shown(entity: &Entity, counted: &Counted, part: &[u8]) -> Option<Value> {
     let (value, _) = KeyBytes::decode_part(part).ok()?;
     let Counted::Facet(field) = counted else { return Some(value) };
@@ -229,20 +247,20 @@ fn key_of(bytes: &[u8]) -> KeyBytes {
     key
 }
 
-/// A count that goes on from value to value.
+/// A count in progress, from value to value.
 struct Counting<'c> {
     family: &'c Family,
     counted: &'c Counted,
     scope: Scope<'c>,
-    /// What counts.
+    /// The matches.
     node: NodeRef,
-    /// Whether everything that has one of the values does.
+    /// Whether every entity with one of the values matches.
     is_all: bool,
     search: Search<'c>,
 }
 
 impl Counting<'_> {
-    /// Counts from a place on; returns where to go on if it stops before the end.
+    /// Counts from a position on; returns where to continue if it stops before the end.
     async fn run(
         &mut self,
         mut place: Progress,
@@ -277,7 +295,7 @@ impl Counting<'_> {
         }
     }
 
-    /// Values after one.
+    /// Reads the values after one.
     async fn members(&mut self, after: Option<&[u8]>, limit: u32) -> Result<Vec<Member>, Error> {
         match self.search.sets() {
             Some(sets) => {
@@ -299,7 +317,7 @@ impl Counting<'_> {
         }
     }
 
-    /// The next value, where groups are rows: the first row after all of one value.
+    /// Reads the next value, where posting lists are rows: the first row after all of one value.
     async fn next_row(&mut self, after: Option<&[u8]>) -> Result<Option<Member>, Error> {
         let Family { base, begin } = self.family;
         let from = match after {
@@ -307,17 +325,12 @@ impl Counting<'_> {
             Some(after) => KeyBytes::after_prefix(after),
         };
         let Some(from) = from else { return Ok(None) };
-        let place = Place {
-            index: None,
-            partition: (Name::from(attribute::PARTITION), base),
-            sort: Name::from(attribute::SORT),
-        };
+        let partition = Partition::of_table(base);
         let span = Span::new(Some(from), KeyBytes::after_prefix(begin));
-        let page = self.search.reader.page(&place, &span, Direction::Forward, 1).await?;
-        self.search.cost.rows += page.scanned;
-        self.search.cost.bytes += page.scanned_bytes;
+        let request = partition.first(&span, 1);
+        let page = self.search.reader.page(request, self.search.cost).await?;
         let Some(row) = page.items.first() else { return Ok(None) };
-        let sort = row.get(attribute::SORT).and_then(Value::as_b).unwrap_or_default();
+        let sort = partition.sort_of(row)?;
         let rest = KeyBytes::skip_part(sort).map_err(|_| {
             unreadable(row, keyloom_model::Unreadable { attribute: attribute::SORT })
         })?;
@@ -346,7 +359,7 @@ impl Counting<'_> {
         }
     }
 
-    /// How many have a value, or how many of them up to a number.
+    /// Counts the matches with a value; and returns where to continue if the budget is spent.
     async fn count(
         &mut self,
         member: &Member,
@@ -386,7 +399,7 @@ impl Progress {
         bytes.into_vec()
     }
 
-    /// Bytes that are authentic are never refused.
+    /// Never refuses authentic bytes.
     fn from_bytes(bytes: &[u8]) -> Result<Progress, CursorError> {
         let parts = KeyBytes::decode(bytes).map_err(|_| CursorError::NotACursor)?;
         let number = |value: &Value| {

@@ -1,51 +1,52 @@
-//! A board that is being read: its places in order, and what ranks they have.
+//! A leaderboard that is being read: its entries in order, and their ranks.
 //!
-//! What deletions have taken from scores is held as long as it is little. If it is much, it is gone
-//! through whenever it matters, with a page of it in memory: the work grows with it, the memory does
-//! not.
+//! What deletions have taken from scores is kept in memory if it is little. If it is much, it is read
+//! whenever it matters, a page at a time: the work grows with it, the memory does not.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
-use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{EntityKey, LeaderboardKeys, Ranking, RowKey, Slot, Unreadable};
-use keyloom_store::{Direction, TableName};
+use keyloom_model::attribute::SORT;
+use keyloom_model::{
+    EntityId, EntityKey, FieldId, Layout, LeaderboardKeys, Ranking, RowKey, Slot, Unreadable,
+};
+use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
-use crate::board::{Asked, BoardRequest, Ranked};
+use crate::board_request::Asked;
 use crate::fetch::unreadable;
+use crate::partition::{PageRequest, Partition};
 use crate::request_error::check_value;
-use crate::span::{Place, Span};
+use crate::span::Span;
 use crate::taken::{Scores, Taken, TakenScore, TakenScores, number};
-use crate::visible::{Deletions, Verdict};
-use crate::{Error, ReadCost, Reader, RequestError};
+use crate::visible::{ReadState, Verdict};
+use crate::{BoardRequest, Error, Ranked, ReadCost, Reader, RequestError};
 
-/// How many steps are read at once; hardly any score has more before it.
+/// How many prefix counts one request reads; hardly any score needs more.
 const PAGE_STEPS: usize = 256;
-/// How many places more are read at once if some are left out.
+/// How many more entries one request reads if some are left out, at most.
 const PAGE_PLACES: usize = 1_000;
 
-/// A board that is being read.
+/// A leaderboard that is being read.
 pub(crate) struct Walk<'w> {
     reader: &'w Reader<'w>,
     request: &'w BoardRequest,
     /// None if it does not fit into a key: then nothing is on the board.
     places: Option<KeyBytes>,
     slot: Slot,
-    deletions: &'w mut Deletions,
-    /// Where it says what deletions take from its scores, if it ranks values.
+    pub(crate) state: &'w mut ReadState,
+    /// What deletions take from its scores, if it ranks values.
     scores: Option<Scores<'w>>,
     taken: Taken,
-    /// What all that is taken was when it was gone through, if it is not held.
+    /// A hash of everything that is taken when it was read first, if it is not kept.
     seen: Option<u64>,
-    /// Whether something was read before it was known that a deletion has taken it.
+    /// Whether rows were read before a deletion was known to have taken them.
     is_stale: bool,
-    pub(crate) read: ReadCost,
 }
 
-/// A place on a board.
+/// An entry of the board, without its rank.
 #[derive(Clone)]
 struct Standing {
     position: Vec<u8>,
@@ -54,12 +55,13 @@ struct Standing {
 }
 
 impl<'w> Walk<'w> {
-    /// `places` is the partition of its places, if there can be any.
     pub(crate) async fn begin(
         reader: &'w Reader<'w>,
-        (request, places): (&'w BoardRequest, Option<KeyBytes>),
-        deletions: &'w mut Deletions,
+        request: &'w BoardRequest,
+        state: &'w mut ReadState,
     ) -> Result<Walk<'w>, Error> {
+        state.cost = ReadCost::default();
+        let places = request.partition(reader.layout)?;
         let BoardRequest { entity, board, tenant, by, .. } = request;
         let ranking = reader.layout.model().entity(*entity).board(*board).ranking;
         let scores = match (ranking, &places) {
@@ -71,14 +73,12 @@ impl<'w> Walk<'w> {
         };
         let slot = reader.layout.leaderboards().slot(*entity, *board);
         let (taken, seen, is_stale) = (Taken::Held(TakenScores::default()), None, false);
-        let read = ReadCost::default();
-        let mut walk =
-            Walk { reader, request, places, slot, deletions, scores, taken, seen, is_stale, read };
+        let mut walk = Walk { reader, request, places, slot, state, scores, taken, seen, is_stale };
         walk.taken = walk.find_taken().await?;
         Ok(walk)
     }
 
-    /// Whether so much is taken that it is not held.
+    /// Whether too much is taken to be kept.
     pub(crate) fn takes_many(&self) -> bool {
         self.taken == Taken::Many
     }
@@ -88,8 +88,19 @@ impl<'w> Walk<'w> {
         entity.board(self.request.board).ranking
     }
 
-    /// What is asked, and the last place of a page that others follow. Around one that is not on the
-    /// board is nobody.
+    /// None if the board ranks entities by a field of theirs.
+    fn ranked_values(&self) -> Option<RankedValues<'w>> {
+        match self.ranking() {
+            Ranking::Count(field) => {
+                let (layout, entity) = (self.reader.layout, self.request.entity);
+                Some(RankedValues { layout, entity, field })
+            }
+            Ranking::Field(_) => None,
+        }
+    }
+
+    /// Reads what is asked, and the last position of a page that others follow. An entry that is not on
+    /// the board has no neighbours.
     pub(crate) async fn answer(
         &mut self,
         asked: Asked<'_>,
@@ -119,7 +130,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Places after one, or from the start.
+    /// Reads entries after a position, or from the start.
     async fn standings(
         &mut self,
         after: Option<&[u8]>,
@@ -127,22 +138,17 @@ impl<'w> Walk<'w> {
         limit: usize,
     ) -> Result<Vec<Standing>, Error> {
         let Some(places) = self.places.clone() else { return Ok(vec![]) };
-        let name = TableName::new(&self.slot.name()).map_err(keyloom_store::Error::from)?;
-        let place = Place {
-            index: Some(name),
-            partition: (self.slot.partition(), places.as_bytes()),
-            sort: self.slot.sort(),
-        };
-        // What is left of scores stands elsewhere than the scores do.
-        let beyond = self.taken_beyond(after, (direction, limit)).await?;
+        let partition = Partition::of_slot(self.slot, places.as_bytes())?;
+        // What is left of a score has another position than the score.
+        let beyond = self.taken_beyond(after, direction, limit).await?;
         let (mut found, mut passed, mut at) = (vec![], 0, after.map(<[u8]>::to_vec));
         'walk: loop {
             let span = self.span(at.as_deref(), direction);
-            // The one that it goes on from may be met again, and so may what is left out.
+            // The entry that it continues from may come again, and some are left out.
             let wanted = limit + 1 - found.len() + self.left_out_max();
-            let page = self.reader.page(&place, &span, direction, wanted).await?;
-            self.read.rows += page.scanned;
-            self.read.bytes += page.scanned_bytes;
+            let request =
+                PageRequest { partition: &partition, span: &span, direction, limit: wanted };
+            let page = self.reader.page(request, &mut self.state.cost).await?;
             let last = page.items.last().map(|row| self.position(row)).transpose()?;
             let changed = self.taken_among(&page.items).await?;
             for row in &page.items {
@@ -173,7 +179,7 @@ impl<'w> Walk<'w> {
         Ok(found)
     }
 
-    /// How many more places to read at once because some are left out.
+    /// How many more entries to read at once because some are left out.
     fn left_out_max(&self) -> usize {
         match &self.taken {
             Taken::Held(scores) => scores.len().min(PAGE_PLACES),
@@ -192,9 +198,9 @@ impl<'w> Walk<'w> {
             return Ok(false);
         }
         let named = takers.iter().cloned().collect();
-        let verdict = self.reader.learn(named, self.deletions, &mut self.read).await?;
+        let verdict = self.state.learn(self.reader, named).await?;
         self.is_stale |= verdict == Verdict::ReadAgain;
-        Ok(self.deletions.any_happened(takers))
+        Ok(self.state.any_happened(takers))
     }
 
     /// Whether all that was read is of one moment, as far as deletions are concerned.
@@ -202,7 +208,7 @@ impl<'w> Walk<'w> {
         if self.reader.store.is_snapshot() {
             return Ok(true);
         }
-        let verdict = self.reader.confirm(self.deletions, &mut self.read).await?;
+        let verdict = self.state.confirm(self.reader).await?;
         if self.is_stale || verdict == Verdict::ReadAgain {
             return Ok(false);
         }
@@ -216,13 +222,14 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// The first places of scores as deletions leave them, after one.
+    /// Returns the first entries with what deletions leave of their scores, after a position.
     async fn taken_beyond(
         &mut self,
         at: Option<&[u8]>,
-        (direction, limit): (Direction, usize),
+        direction: Direction,
+        limit: usize,
     ) -> Result<Vec<Standing>, Error> {
-        let (reader, request, ranking) = (self.reader, self.request, self.ranking());
+        let Some(values) = self.ranked_values() else { return Ok(vec![]) };
         let is_beyond = |standing: &Standing| match (at, direction) {
             (None, _) => true,
             (Some(at), Direction::Forward) => standing.position.as_slice() > at,
@@ -230,8 +237,7 @@ impl<'w> Walk<'w> {
         };
         let mut first: BTreeMap<Vec<u8>, Standing> = BTreeMap::new();
         let mut add = |taken: TakenScore| {
-            let place = place_of(reader, (request, ranking), &taken);
-            let Some(place) = place.filter(is_beyond) else { return };
+            let Some(place) = values.standing(&taken).filter(is_beyond) else { return };
             first.insert(place.position.clone(), place);
             if first.len() > limit {
                 match direction {
@@ -246,15 +252,15 @@ impl<'w> Walk<'w> {
         Ok(first)
     }
 
-    /// The scores from which deletions have taken something, with what is left of them.
+    /// Reads the scores from which deletions have taken something, with what is left of them.
     async fn find_taken(&mut self) -> Result<Taken, Error> {
         let Some(scores) = self.scores.clone() else {
             return Ok(Taken::Held(TakenScores::default()));
         };
-        self.reader.taken_scores(&scores, (self.deletions, &mut self.read)).await
+        scores.taken(self.reader, self.state).await
     }
 
-    /// Goes through all of them. If they are not held, they must be the same each time.
+    /// Visits all of them. If they are not kept, they must be the same each time.
     async fn each_taken(&mut self, add: &mut (dyn FnMut(TakenScore) + Send)) -> Result<(), Error> {
         let scores = match &self.taken {
             Taken::Held(scores) => {
@@ -270,14 +276,13 @@ impl<'w> Walk<'w> {
             add(score);
             ControlFlow::Continue(())
         };
-        let known = (&mut *self.deletions, &mut self.read);
-        self.reader.each_taken(&scores, known, &mut visit).await?;
+        scores.each_taken(self.reader, self.state, &mut visit).await?;
         let seen = hasher.finish();
         self.is_stale |= *self.seen.get_or_insert(seen) != seen;
         Ok(())
     }
 
-    /// Which values with places on a page have scores from which deletions have taken something.
+    /// Which values on a page have scores from which deletions have taken something.
     async fn taken_among(&mut self, page: &[Item]) -> Result<BTreeSet<Vec<u8>>, Error> {
         let mut values = BTreeSet::new();
         let Some(scores) = self.scores.clone().filter(|_| !self.taken.is_nothing()) else {
@@ -292,15 +297,11 @@ impl<'w> Walk<'w> {
                 values.retain(|value| scores.has(value));
                 Ok(values)
             }
-            Taken::Many => {
-                let known = (&mut *self.deletions, &mut self.read);
-                self.reader.taken_among(&scores, values, known).await
-            }
+            Taken::Many => scores.taken_among(self.reader, values, self.state).await,
         }
     }
 
-    /// What is left of the score of what has a place, if deletions have taken from it; of the place
-    /// only the value matters.
+    /// What is left of the score of the value in an index key, if deletions have taken from it.
     async fn taken_at(&mut self, place: &[u8]) -> Result<Option<TakenScore>, Error> {
         let scores = match &self.taken {
             Taken::Held(scores) => return Ok(scores.at(place).cloned()),
@@ -309,10 +310,10 @@ impl<'w> Walk<'w> {
         let (Some(scores), Ok(value)) = (scores, KeyBytes::skip_part(place)) else {
             return Ok(None);
         };
-        self.reader.taken_of(&scores, value, (self.deletions, &mut self.read)).await
+        scores.taken_of(self.reader, value, self.state).await
     }
 
-    /// What is left of the board after a place, or at it. A value that nobody has any more is not
+    /// The part of the board after a position, or from it on backward. A value without entities is not
     /// on the board.
     fn span(&self, at: Option<&[u8]>, direction: Direction) -> Span {
         let end = match self.ranking() {
@@ -341,16 +342,16 @@ impl<'w> Walk<'w> {
         Ok(Standing { position: position.to_vec(), score, of })
     }
 
-    /// The place of one, if it has one on this board.
+    /// Reads one entry, if it is on this board.
     async fn standing(&mut self, of: &Value) -> Result<Option<Standing>, Error> {
         let Some(places) = self.places.clone() else { return Ok(None) };
         let Some(key) = self.key_of(of)? else { return Ok(None) };
         if let Some(taken) = self.taken_from(of).await? {
-            return Ok(place_of(self.reader, (self.request, self.ranking()), &taken));
+            return Ok(self.ranked_values().and_then(|values| values.standing(&taken)));
         }
         let Some(row) = self.reader.row(&key).await? else { return Ok(None) };
-        self.read.rows += 1;
-        self.read.bytes += row.size() as u64;
+        self.state.cost.rows += 1;
+        self.state.cost.bytes += row.size() as u64;
         let at = row.get(self.slot.partition().as_str()).and_then(Value::as_b);
         if at != Some(places.as_bytes()) {
             return Ok(None);
@@ -373,7 +374,7 @@ impl<'w> Walk<'w> {
         self.taken_at(place.as_bytes()).await
     }
 
-    /// The row of one; none if it does not fit into a key.
+    /// The key of an entry's row; none if it does not fit into a key.
     fn key_of(&self, of: &Value) -> Result<Option<RowKey>, Error> {
         let BoardRequest { entity: id, board, tenant, by, .. } = self.request;
         let layout = self.reader.layout;
@@ -394,7 +395,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Places with their ranks. They stand next to each other on the board.
+    /// Adds ranks to entries that are next to each other on the board.
     async fn ranked(&mut self, found: Vec<Standing>, is_start: bool) -> Result<Vec<Ranked>, Error> {
         let Some(first) = found.first() else { return Ok(vec![]) };
         let first = first.score;
@@ -404,7 +405,7 @@ impl<'w> Walk<'w> {
             false => {
                 let (better, equals) = self.corrections(&first).await?;
                 let rank = 1 + sum(self.better(&first).await?, better);
-                // Those of the same score that come before are not among them.
+                // Entries with the same score that come before are not among them.
                 let unseen = if is_alone { 0 } else { sum(self.equals(&first).await?, equals) };
                 let seen = found.iter().filter(|standing| standing.score == first).count() as u64;
                 (rank, unseen.saturating_sub(seen))
@@ -422,8 +423,8 @@ impl<'w> Walk<'w> {
         Ok(ranked)
     }
 
-    /// How many more have a better score, and this one, as deletions leave them than as the board
-    /// has them.
+    /// How many more entries have a better score, and how many more this one, after deletions than
+    /// the board has.
     async fn corrections(&mut self, score: &Number) -> Result<(i64, i64), Error> {
         let (mut better, mut equals) = (0, 0);
         let mut add = |taken: TakenScore| {
@@ -434,19 +435,17 @@ impl<'w> Walk<'w> {
         Ok((better, equals))
     }
 
-    /// How many have a better score, as the board has them.
+    /// Reads how many entries of the board have a better score, before deletions.
     async fn better(&mut self, score: &Number) -> Result<i64, Error> {
         let Some(places) = self.places.clone() else { return Ok(0) };
-        let partition = LeaderboardKeys::prefix_counts(&places);
-        let partition = (PARTITION.into(), partition.as_bytes());
-        let place = Place { index: None, partition, sort: SORT.into() };
+        let key = LeaderboardKeys::prefix_counts(&places);
+        let partition = Partition::of_table(key.as_bytes());
         let mut sum = 0;
         for (from, to) in LeaderboardKeys::better_prefixes(score) {
             let mut span = Span::new(Some(from), Some(to));
             loop {
-                let page = self.reader.page(&place, &span, Direction::Forward, PAGE_STEPS).await?;
-                self.read.rows += page.scanned;
-                self.read.bytes += page.scanned_bytes;
+                let request = partition.first(&span, PAGE_STEPS);
+                let page = self.reader.page(request, &mut self.state.cost).await?;
                 for row in &page.items {
                     sum += self.step_of(row).await?;
                 }
@@ -458,16 +457,16 @@ impl<'w> Walk<'w> {
         Ok(sum)
     }
 
-    /// How many have a score, as the board has them.
+    /// Reads how many entries of the board have a score, before deletions.
     async fn equals(&mut self, score: &Number) -> Result<i64, Error> {
         let Some(places) = self.places.clone() else { return Ok(0) };
         let RowKey { partition, sort } = LeaderboardKeys::score_size_key(&places, score);
-        let partition = (PARTITION.into(), partition.as_bytes());
-        let place = Place { index: None, partition, sort: SORT.into() };
-        // With it stands how much of it deletions take.
+        let partition = Partition::of_table(partition.as_bytes());
+        // The rows that say how much of it deletions take follow.
         let span = Span::within(sort.as_bytes());
-        let page = self.reader.page(&place, &span, Direction::Forward, PAGE_STEPS).await?;
-        self.read.rows += page.scanned.max(1);
+        let request = partition.first(&span, PAGE_STEPS);
+        let page = self.reader.page(request, &mut self.state.cost).await?;
+        self.state.cost.rows += u64::from(page.scanned == 0);
         let mut equals = 0;
         for row in &page.items {
             equals += self.step_of(row).await?;
@@ -475,7 +474,7 @@ impl<'w> Walk<'w> {
         Ok(equals)
     }
 
-    /// What a row of a step adds: less than nothing if it says how much deletions have taken.
+    /// What a row of prefix counts adds: less than 0 if it says how much deletions have taken.
     async fn step_of(&mut self, row: &Item) -> Result<i64, Error> {
         let sort = row.get(SORT).and_then(Value::as_b).unwrap_or_default();
         let number = number(row)?;
@@ -486,7 +485,7 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// How many there are, as deletions leave them.
+/// A count, after deletions.
 fn sum(stored: i64, correction: i64) -> u64 {
     u64::try_from(stored + correction).unwrap_or(0)
 }
@@ -498,21 +497,25 @@ fn order(left: &Standing, right: &Standing, direction: Direction) -> Ordering {
     }
 }
 
-/// Where a value stands with what is left of its score; nowhere without any.
-fn place_of(
-    reader: &Reader<'_>,
-    (request, ranking): (&BoardRequest, Ranking),
-    taken: &TakenScore,
-) -> Option<Standing> {
-    let Ranking::Count(field) = ranking else { return None };
-    let score = Number::from(taken.left);
-    let position =
-        reader.layout.leaderboards().index_sort((request.entity, field), &score, &taken.of);
-    let (position, of) = (position.into_vec(), taken.of.clone());
-    (taken.left > 0).then_some(Standing { position, score, of })
+/// The values that a board ranks by their counts.
+#[derive(Clone, Copy)]
+struct RankedValues<'v> {
+    layout: &'v Layout,
+    entity: EntityId,
+    field: FieldId,
 }
 
-/// A place without the deletions that take it.
+impl RankedValues<'_> {
+    /// The index key of a value with what is left of its score; none if nothing is left.
+    fn standing(&self, taken: &TakenScore) -> Option<Standing> {
+        let (score, of) = (Number::from(taken.left), taken.of.clone());
+        let position =
+            self.layout.leaderboards().index_sort((self.entity, self.field), &score, &of);
+        (taken.left > 0).then(|| Standing { position: position.into_vec(), score, of })
+    }
+}
+
+/// An index key without the deletions that take it.
 fn place_alone(sort: &[u8]) -> Option<&[u8]> {
     let rest = KeyBytes::skip_part(sort).and_then(KeyBytes::skip_part).ok()?;
     sort.get(..sort.len() - rest.len())

@@ -1,7 +1,8 @@
-//! What changes cost: the rows that would be written for them, and what that costs on DynamoDB.
+//! What changes cost: the rows that they would write, and what that costs on DynamoDB.
 //!
-//! The cost rules: 1 KB of what is larger, the row before or after, is one write unit, a check too;
-//! a row that comes to an index or leaves it is another one; in a transaction all count twice.
+//! The cost rules: each 1 KB of the row, before or after, whichever is larger, is one write unit, also
+//! for a check; a row that is added to an index or removed from it is another one; in a transaction all
+//! count twice.
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{Layout, RowName};
@@ -14,7 +15,7 @@ use crate::db::Db;
 
 /// Bytes of one write unit.
 const UNIT_BYTES: u64 = 1024;
-/// In a transaction.
+/// How often a unit counts in a transaction.
 const TIMES: u64 = 2;
 /// Dollars for a million write units on demand, us-east-1, since November 2024.
 const DOLLARS_PER_MILLION: f64 = 0.625;
@@ -22,54 +23,54 @@ const DOLLARS_PER_MILLION: f64 = 0.625;
 /// One row that would be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowWrite {
-    /// What it is: `entity`, `guard`, `link`, `entry` or `number`.
+    /// The kind of row: `entity`, `guard`, `link`, `entry` or `number`.
     pub what: &'static str,
-    /// What would happen to it: `put`, `update`, `delete` or `check`.
+    /// The action: `put`, `update`, `delete` or `check`.
     pub action: &'static str,
-    /// Its bytes, before or after, whichever are more, as DynamoDB counts them.
+    /// The size of the row, before or after, whichever is larger, as DynamoDB counts it.
     pub bytes: u64,
-    /// Rows of indexes that would come or go with it.
+    /// Rows of indexes that would be added or removed with it.
     pub index_rows: u64,
 }
 
-/// What would be written for changes.
+/// What changes would write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Writes {
     /// Rows of the table.
     pub rows: Vec<RowWrite>,
-    /// Sets of tags, facets and lists that would be joined or left. DynamoDB has none: there, each
-    /// is a row.
+    /// Memberships in sets of tags, facets and lists that would be added or removed. DynamoDB has no
+    /// sets: there, each is a row.
     pub sets: u64,
 }
 
 impl RowWrite {
-    /// What it costs on DynamoDB.
+    /// The cost on DynamoDB, in write units.
     pub fn write_units(&self) -> u64 {
         TIMES * (self.bytes.div_ceil(UNIT_BYTES).max(1) + self.index_rows)
     }
 }
 
 impl Writes {
-    /// What all of it costs on DynamoDB, in write units.
+    /// The cost of all of it on DynamoDB, in write units.
     pub fn write_units(&self) -> u64 {
         let rows: u64 = self.rows.iter().map(RowWrite::write_units).sum();
         rows + TIMES * self.sets
     }
 
-    /// What that is on demand.
+    /// The cost in dollars, on demand.
     pub fn dollars(&self) -> f64 {
         self.write_units() as f64 * DOLLARS_PER_MILLION / 1e6
     }
 }
 
 impl Db {
-    /// What would be written if these changes were made now, together. Nothing is.
+    /// Returns what these changes would write if they were made now, together. Writes nothing.
     ///
     /// # Errors
     ///
-    /// As [`Db::transact`], as far as that is known before it is tried: a unique value that is taken
-    /// is not.
+    /// As [`Db::transact`], as far as that is known without trying: a unique value that is taken is
+    /// not.
     pub fn rehearse(&self, changes: Vec<Change>) -> Answer<'_, Writes> {
         Box::pin(async move {
             let schema = self.shared.schema();
@@ -104,7 +105,7 @@ fn key_of(spec: &TableSpec, action: &TransactAction) -> (Item, &'static str) {
     }
 }
 
-/// What a row is afterwards. An update changes a number, which takes as much room as before.
+/// The row after an action. An update changes a number, which keeps its size.
 fn planned_row<'r>(action: &'r TransactAction, before: Option<&'r Item>) -> Option<&'r Item> {
     match action {
         TransactAction::Put(put) => Some(&put.item),
@@ -139,7 +140,7 @@ fn row_write(
     RowWrite { what, action, bytes: size(before).max(size(after)), index_rows: index_rows.sum() }
 }
 
-/// Where a row is in an index, if it is in it.
+/// The index key of a row, if it is in the index.
 fn place<'i>(index: &IndexSpec, item: Option<&'i Item>) -> Option<Vec<&'i Value>> {
     let item = item?;
     index.key.attributes().map(|attribute| item.get(attribute.name.as_str())).collect()

@@ -4,7 +4,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use keyloom_model::{Entity, ListId};
-use keyloom_query::{Budget, ListRequest, Range, Strategy, Total};
+use keyloom_query::{Budget, Filters, ListRequest, Range, Strategy, Total};
 use keyloom_store::Direction;
 use keyloom_value::Value;
 
@@ -13,7 +13,7 @@ use super::page::{Page, records};
 use crate::answer::Answer;
 use crate::db::{Db, find_entity, unknown};
 use crate::error::Error;
-use crate::filter::Filter;
+use crate::filter::{Filter, resolve_all};
 use crate::schema::Schema;
 
 /// A query of an ordered list, made by [`Db::list`].
@@ -215,8 +215,6 @@ impl ListQuery {
     pub(crate) fn request(&self, schema: &Schema) -> Result<ListRequest, Error> {
         let (entity, declared) = find_entity(schema, &self.entity)?;
         let list = self.find_list(declared)?;
-        let filters = self.filters.iter().map(|filter| filter.resolved(declared));
-        let filters = filters.collect::<Result<Vec<_>, Error>>()?;
         let given = Given { what: "list", name: &self.list, values: &self.by };
         Ok(ListRequest {
             tenant: self.db.scope(schema).tenant_of(entity)?,
@@ -225,7 +223,7 @@ impl ListQuery {
             direction: self.direction,
             limit: self.limit,
             budget: self.budget,
-            filter: (!filters.is_empty()).then_some(keyloom_query::Filter::All(filters)),
+            filter: resolve_all(&self.filters, Filters { entity: declared, list })?,
             strategy: self.strategy,
             ..ListRequest::new(entity, list)
         })

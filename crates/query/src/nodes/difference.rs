@@ -1,5 +1,5 @@
-//! NOT, of something: what matches a part and none of others. There is no NOT alone: plans take it
-//! from the posting list of all entities.
+//! AND NOT: what matches one part and none of others. There is no NOT alone: plans subtract from the
+//! posting list of all entities.
 
 use keyloom_store::Members;
 
@@ -8,7 +8,7 @@ use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes, Step};
 use crate::Error;
 use crate::posting_list::PostingList;
 
-/// What matches a part, and none of those that are excluded; one of those at least.
+/// What matches a part, and none of those that are excluded, of which there is at least one.
 #[derive(Clone, Debug)]
 pub(crate) struct Difference {
     of: NodeRef,
@@ -16,7 +16,7 @@ pub(crate) struct Difference {
 }
 
 impl Difference {
-    /// A part without others, or the part itself if there are none.
+    /// A part without the excluded ones, or the part itself if none are.
     pub(crate) fn of(of: NodeRef, excluded: Vec<NodeRef>) -> NodeRef {
         match excluded.is_empty() {
             true => of,
@@ -76,7 +76,7 @@ impl Node for Difference {
         self.excluded.iter().for_each(|node| node.posting_lists(lists));
     }
 
-    /// Drawn as one AND with what it is taken from.
+    /// Drawn as one AND with the part that it subtracts from.
     fn outline(&self) -> Outline {
         let of = self.of.outline();
         let mut parts = match of.step == Step::Combine(ALL_OF) {

@@ -1,5 +1,5 @@
-//! AND, where sizes are known: takes what its smallest part has next and lets the others retain it.
-//! Reads of the others only the chunks that the smallest is in.
+//! AND, where sizes are known: reads its smallest part and lets the others retain what it has, so of
+//! these only the chunks are read that the smallest is in.
 
 use keyloom_store::Members;
 
@@ -74,7 +74,7 @@ impl Node for Intersection {
     }
 }
 
-/// About how many match all of some parts, if these are independent.
+/// An estimate of how many ordinals match all parts, if these are independent.
 pub(super) fn estimate_all<'n>(parts: impl Iterator<Item = &'n NodeRef>, list_size: u64) -> u64 {
     parts.fold(list_size, |passing, part| {
         let share = part.estimate(list_size).min(list_size);

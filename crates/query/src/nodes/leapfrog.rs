@@ -1,7 +1,6 @@
-//! AND, where posting lists are rows and nobody knows their sizes: each list is asked for its first
-//! ordinal that can match all, the one that leaps the farthest is taken for the smallest and read
-//! from there, a few rows at first. So it reads no more than about as many rows of each list as its
-//! smallest has.
+//! AND, where posting lists are rows and their sizes are unknown: each list seeks its first ordinal
+//! that can match all, and the one that leaps the farthest is taken for the smallest and read from
+//! there, a few rows at first. So it reads about as many rows of each list as the smallest has.
 
 use keyloom_store::Members;
 
@@ -31,7 +30,7 @@ impl Leapfrog {
         }
     }
 
-    /// The first ordinal from one on at which all parts may match; none if there is no such.
+    /// Returns the first ordinal at or beyond one at which all parts may match; none if there is none.
     async fn align(&self, search: &mut Search<'_>, from: u64) -> Result<Option<Aligned>, Error> {
         let (mut aligned, mut farthest) = (Aligned { ordinal: from, smallest: 0 }, None);
         for (index, part) in self.parts.iter().enumerate() {

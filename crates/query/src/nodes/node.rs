@@ -1,6 +1,5 @@
 //! What a query node is: a cursor over ordinals with two verbs.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
@@ -11,46 +10,47 @@ use keyloom_value::KeyBytes;
 
 use super::{Outline, PostingRows, Search};
 use crate::Error;
+use crate::ordinal::Owners;
 use crate::posting_list::PostingList;
 
-/// A node of a query: which ordinals match a part of a filter. Nodes have no state; where a search
-/// is, its caller knows.
+/// A node of a query: which ordinals match a part of a filter. Nodes have no state; the caller keeps
+/// the position of a search.
 ///
 /// Call the two verbs through [`Search::next`] and [`Search::retain`], also for children: those
 /// assert what an implementation MUST keep:
 ///
-/// - `next` answers **all** matching ordinals from `from` through [`Batch::through`], in the
+/// - `next` returns **all** matching ordinals from `from` through [`Batch::through`], in the
 ///   direction of the search, and no others. `through` is never behind `from`. If it is absent,
-///   nothing matches beyond. Without ordinals, and with a `through`, a batch says that the budget
-///   is spent, or that the rows that were read do not count;
-/// - `retain` answers a subset of the ordinals that it is given;
+///   nothing matches beyond. A batch with a `through` has no ordinals only if the budget is spent, or
+///   the rows that were read do not count;
+/// - `retain` returns a subset of the ordinals that it is given;
 /// - both add all that they read to [`Search::cost`], and loops end when [`Search::is_spent`];
 /// - `size_max` is never less than how many match, as of when sizes were learned.
 pub(crate) trait Node: fmt::Debug + Send + Sync {
-    /// The first matching ordinals at or beyond `from`: as many as come cheaply together.
+    /// Returns the first matching ordinals at or beyond `from`: as many as are cheap to read at once.
     fn next<'f>(&'f self, search: &'f mut Search<'_>, from: u64) -> Found<'f, Batch>;
 
-    /// Those of some ordinals that match. There is at least one.
+    /// Returns the given ordinals that match. At least one is given.
     fn retain<'f>(&'f self, search: &'f mut Search<'_>, ordinals: Members) -> Found<'f, Members>;
 
     /// The same node when the sizes of posting lists are known, with the smallest first. None if
     /// nothing can match.
     fn sized(&self, sizes: &Sizes) -> Option<NodeRef>;
 
-    /// How many can match at most; [`Sizes::UNKNOWN`] if nobody knows.
+    /// An upper bound of the matches; [`Sizes::UNKNOWN`] if there is none.
     fn size_max(&self) -> u64;
 
-    /// How many match, if that is known without reading.
+    /// The number of matches, if it is known without reading.
     fn size_exact(&self) -> Option<u64> {
         None
     }
 
-    /// About how many match in a list of so many entities, if posting lists are independent.
+    /// An estimate of the matches in a list of this size, if posting lists are independent.
     fn estimate(&self, _list_size: u64) -> u64 {
         self.size_max()
     }
 
-    /// Adds every posting list that it reads.
+    /// Adds every posting list that the node reads.
     fn posting_lists(&self, lists: &mut Vec<PostingList>);
 
     /// What `explain` draws of it.
@@ -62,7 +62,7 @@ pub(crate) trait Node: fmt::Debug + Send + Sync {
         None
     }
 
-    /// The node as a part of others.
+    /// The node, to be shared by others.
     fn shared(self) -> NodeRef
     where
         Self: Sized + 'static,
@@ -74,7 +74,7 @@ pub(crate) trait Node: fmt::Debug + Send + Sync {
 /// A node that several others can share.
 pub(crate) type NodeRef = Arc<dyn Node>;
 
-/// What a verb answers.
+/// What a verb returns.
 pub(crate) type Found<'f, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 'f>>;
 
 /// All matching ordinals between where a search was and where it has come to.
@@ -83,19 +83,16 @@ pub(crate) struct Batch {
     pub(crate) ordinals: Members,
     /// The last ordinal that was decided on; absent if nothing is left.
     pub(crate) through: Option<u64>,
-    /// Where posting lists are rows: these say whose the ordinals are.
+    /// Where posting lists are rows: the owners of the ordinals, which the rows name.
     pub(crate) owners: Owners,
 }
-
-/// The partitions of entities' own rows, by ordinal.
-pub(crate) type Owners = BTreeMap<u64, Vec<u8>>;
 
 /// How many ordinals are in posting lists.
 #[derive(Debug, Default)]
 pub(crate) struct Sizes(Vec<(KeyBytes, u64)>);
 
 impl Sizes {
-    /// The size of a posting list that is kept as rows: nobody counts those.
+    /// The size of a posting list that is kept as rows: those are not counted.
     pub(crate) const UNKNOWN: u64 = u64::MAX;
 
     pub(crate) fn new(lists: &[PostingList], sizes: Vec<u64>) -> Sizes {
@@ -103,7 +100,7 @@ impl Sizes {
         Sizes(lists.iter().map(|list| list.name.clone()).zip(sizes).collect())
     }
 
-    /// The size of a posting list. One that was not asked for is empty.
+    /// The size of a posting list. One whose size was not read is empty.
     pub(crate) fn of(&self, list: &PostingList) -> u64 {
         self.0.iter().find(|(name, _)| *name == list.name).map_or(0, |(_, size)| *size)
     }

@@ -2,7 +2,7 @@
 
 use crate::posting_list::PostingList;
 
-/// A node, and what it is made of.
+/// A node and its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Outline {
     pub(crate) step: Step,
@@ -12,7 +12,7 @@ pub(crate) struct Outline {
 /// What a node does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Reads a posting list of so many ordinals.
+    /// Reads a posting list of this size.
     Read { list: PostingList, size: u64 },
     /// Combines its parts, in these words.
     Combine(&'static str),

@@ -1,22 +1,22 @@
 //! A posting list that is kept as rows of the table, one for each ordinal, for stores without sets.
-//! Nobody knows how many there are without reading them. Each row also says whose it is.
+//! Its size is unknown until they are read. Each row also names the owner of its ordinal.
 
 use keyloom_model::{Unreadable, attribute, ordinal_of, posting_row_prefix};
 use keyloom_store::{Direction, Members};
-use keyloom_value::{Item, KeyBytes, Name, Value};
+use keyloom_value::{Item, KeyBytes, Value};
 
+use super::postings::{self, Postings, ROWS_MAX};
 use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes};
 use crate::Error;
 use crate::fetch::unreadable;
 use crate::ordinal::ordinal_key;
+use crate::partition::{PageRequest, Partition};
 use crate::posting_list::PostingList;
-use crate::span::{Place, Span};
+use crate::span::Span;
 
-/// Rows that are read at once, at most.
-const ROWS_MAX: u32 = 100;
-/// And at least, of a posting list alone: one more than the usual page has.
+/// Rows that one request reads of a posting list alone, at least: one more than the usual page has.
 const ROWS_ALONE_MIN: u32 = 21;
-/// And at least, of a posting list that is combined with others.
+/// Rows that one request reads of a posting list that is combined with others, at least.
 const ROWS_COMBINED_MIN: u32 = 8;
 
 #[derive(Clone, Debug)]
@@ -29,23 +29,23 @@ impl PostingRows {
         PostingRows { list }
     }
 
-    /// Ordinals from one on, of so many rows.
-    async fn read(&self, search: &mut Search<'_>, from: u64, rows: u32) -> Result<Batch, Error> {
-        let (partition, prefix) = posting_row_prefix(self.list.name.as_bytes());
-        let place = Place {
-            index: None,
-            partition: (Name::from(attribute::PARTITION), partition),
-            sort: Name::from(attribute::SORT),
-        };
+    /// Reads at most this many rows, from an ordinal on.
+    async fn read_rows(
+        &self,
+        search: &mut Search<'_>,
+        from: u64,
+        rows: u32,
+    ) -> Result<Batch, Error> {
+        let (key, prefix) = posting_row_prefix(self.list.name.as_bytes());
+        let partition = Partition::of_table(key);
         let at = [prefix, &ordinal_key(from)].concat();
         let span = match search.direction {
             Direction::Forward => Span::new(Some(at), KeyBytes::after_prefix(prefix)),
             Direction::Backward => Span::new(Some(prefix.to_vec()), Some(at)),
         };
-        let limit = rows.max(1) as usize;
-        let page = search.reader.page(&place, &span, search.direction, limit).await?;
-        search.cost.rows += page.scanned;
-        search.cost.bytes += page.scanned_bytes;
+        let (direction, limit) = (search.direction, rows.max(1) as usize);
+        let request = PageRequest { partition: &partition, span: &span, direction, limit };
+        let page = search.reader.page(request, search.cost).await?;
         let ordinal = |row: &Item| {
             let sort = row.get(attribute::SORT).and_then(Value::as_b);
             let ordinal = sort.and_then(|sort| ordinal_of(sort.get(prefix.len()..)?));
@@ -69,10 +69,10 @@ impl PostingRows {
         from: u64,
     ) -> Result<Batch, Error> {
         let rows = portion(search, ROWS_COMBINED_MIN);
-        self.read(search, from, rows).await
+        self.read_rows(search, from, rows).await
     }
 
-    /// The first ordinal from one on.
+    /// Returns the first ordinal at or beyond one.
     pub(super) async fn first_from(
         &self,
         search: &mut Search<'_>,
@@ -80,11 +80,11 @@ impl PostingRows {
     ) -> Result<Option<u64>, Error> {
         let (mut from, mut rows) = (from, 1);
         loop {
-            let batch = self.read(search, from, rows).await?;
+            let batch = self.read_rows(search, from, rows).await?;
             if let Some(first) = search.first(&batch.ordinals) {
                 return Ok(Some(first));
             }
-            // Those that were read do not count any more.
+            // The rows that were read do not count any more.
             match search.next_after(&batch) {
                 Some(next) => (from, rows) = (next, ROWS_MAX),
                 None => return Ok(None),
@@ -92,7 +92,7 @@ impl PostingRows {
         }
     }
 
-    /// The first ordinals, up to so many, and whether these are all.
+    /// Returns the first ordinals, up to a maximum, and whether these are all.
     pub(crate) async fn first_members(
         &self,
         search: &mut Search<'_>,
@@ -101,7 +101,7 @@ impl PostingRows {
         let (mut from, mut members) = (search.start(), Members::default());
         while members.len() < count_max {
             let rows = u32::try_from(count_max - members.len()).unwrap_or(ROWS_MAX).min(ROWS_MAX);
-            let batch = self.read(search, from, rows).await?;
+            let batch = self.read_rows(search, from, rows).await?;
             members.or(&batch.ordinals);
             match search.next_after(&batch) {
                 Some(next) => from = next,
@@ -112,38 +112,31 @@ impl PostingRows {
     }
 }
 
-/// How many rows are read next: as many as were read before, so that few are read in vain, and many
-/// in few requests.
+/// How many rows to read next: as many as were read before, so that few are wasted and many take few
+/// requests.
 fn portion(search: &Search<'_>, rows_min: u32) -> u32 {
     u32::try_from(search.cost.rows).unwrap_or(ROWS_MAX).clamp(rows_min, ROWS_MAX)
+}
+
+impl Postings for PostingRows {
+    fn read<'f>(
+        &'f self,
+        search: &'f mut Search<'_>,
+        from: u64,
+        rows_max: u32,
+    ) -> Found<'f, Batch> {
+        Box::pin(self.read_rows(search, from, rows_max))
+    }
 }
 
 impl Node for PostingRows {
     fn next<'f>(&'f self, search: &'f mut Search<'_>, from: u64) -> Found<'f, Batch> {
         let rows = portion(search, ROWS_ALONE_MIN);
-        Box::pin(self.read(search, from, rows))
+        Box::pin(self.read_rows(search, from, rows))
     }
 
-    /// Reads along from one of the ordinals to the next. If the list has many between two of them,
-    /// fewer are read at once.
     fn retain<'f>(&'f self, search: &'f mut Search<'_>, ordinals: Members) -> Found<'f, Members> {
-        Box::pin(async move {
-            let (mut left, mut kept) = (ordinals, Members::default());
-            let mut rows_max = u64::from(ROWS_MAX);
-            while let Some(from) = search.first(&left) {
-                let before = left.len();
-                let rows = u32::try_from(before.min(rows_max)).unwrap_or(ROWS_MAX);
-                let batch = self.read(search, from, rows).await?;
-                let next = search.next_after(&batch);
-                let mut found = batch.ordinals;
-                found.and(&left);
-                kept.or(&found);
-                let Some(next) = next else { break };
-                search.drop_before(&mut left, next);
-                rows_max = before.saturating_sub(left.len()).saturating_mul(2).max(1);
-            }
-            Ok(kept)
-        })
+        Box::pin(postings::retain(self, search, ordinals))
     }
 
     /// Rows are not counted: there may always be some.

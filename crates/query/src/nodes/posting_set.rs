@@ -3,6 +3,7 @@
 
 use keyloom_store::{Members, ReadSet, SetName};
 
+use super::postings::{self, Postings};
 use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes};
 use crate::Error;
 use crate::posting_list::PostingList;
@@ -18,9 +19,9 @@ impl PostingSet {
         PostingSet { list, size }
     }
 
-    /// The next chunk that has members.
-    async fn read(&self, search: &mut Search<'_>, from: u64) -> Result<Batch, Error> {
-        // Plans make sets only where there are some.
+    /// Reads the next chunk that has members.
+    async fn read_chunk(&self, search: &mut Search<'_>, from: u64) -> Result<Batch, Error> {
+        // Plans use this node only where the store has sets.
         let Some(sets) = search.sets() else { return Ok(Batch::default()) };
         let set = SetName::new(self.list.name.as_bytes()).map_err(keyloom_store::Error::from)?;
         let (table, direction) = (search.reader.table.clone(), search.direction);
@@ -33,26 +34,19 @@ impl PostingSet {
     }
 }
 
+impl Postings for PostingSet {
+    fn read<'f>(&'f self, search: &'f mut Search<'_>, from: u64, _: u32) -> Found<'f, Batch> {
+        Box::pin(self.read_chunk(search, from))
+    }
+}
+
 impl Node for PostingSet {
     fn next<'f>(&'f self, search: &'f mut Search<'_>, from: u64) -> Found<'f, Batch> {
-        Box::pin(self.read(search, from))
+        Box::pin(self.read_chunk(search, from))
     }
 
-    /// Reads only the chunks that the ordinals are in.
     fn retain<'f>(&'f self, search: &'f mut Search<'_>, ordinals: Members) -> Found<'f, Members> {
-        Box::pin(async move {
-            let (mut left, mut kept) = (ordinals, Members::default());
-            while let Some(from) = search.first(&left) {
-                let batch = self.read(search, from).await?;
-                let next = search.next_after(&batch);
-                let mut found = batch.ordinals;
-                found.and(&left);
-                kept.or(&found);
-                let Some(next) = next else { break };
-                search.drop_before(&mut left, next);
-            }
-            Ok(kept)
-        })
+        Box::pin(postings::retain(self, search, ordinals))
     }
 
     fn sized(&self, sizes: &Sizes) -> Option<NodeRef> {

@@ -1,5 +1,5 @@
-//! A search through nodes: which way it goes, what it may read and has read. The one way to call a
-//! node, so that what nodes promise is asserted in one place.
+//! A search through nodes: its direction, its budget and its cost. Nodes are called only through it, so
+//! that their contract is asserted in one place.
 
 use keyloom_model::Matching;
 use keyloom_store::{Direction, Members, SetName, Sets};
@@ -9,19 +9,19 @@ use crate::hidden::Hidden;
 use crate::posting_list::PostingList;
 use crate::{Budget, Error, ReadCost, Reader};
 
-/// Finds ordinals.
+/// A search for ordinals.
 pub(crate) struct Search<'s> {
     pub(crate) reader: &'s Reader<'s>,
     pub(crate) direction: Direction,
     pub(crate) budget: Budget,
-    /// Which ordinals do not count, where that matters before entities are fetched.
+    /// Ordinals that do not count, where that matters before entities are fetched.
     pub(crate) hidden: &'s Hidden,
     pub(crate) cost: &'s mut ReadCost,
 }
 
 impl<'s> Search<'s> {
-    /// The first ordinals of a node at or beyond one. There are some unless nothing is left, or
-    /// the budget is spent.
+    /// Returns the first ordinals of a node at or beyond one. There are some unless nothing is left,
+    /// or the budget is spent.
     pub(crate) async fn next(&mut self, node: &dyn Node, from: u64) -> Result<Batch, Error> {
         let mut batch = node.next(self, from).await?;
         debug_assert!(self.is_in_order(from, &batch), "{from}: {batch:?} of {node:?}");
@@ -30,7 +30,7 @@ impl<'s> Search<'s> {
         Ok(batch)
     }
 
-    /// Those of some ordinals that match a node.
+    /// Returns the given ordinals that match a node.
     pub(crate) async fn retain(
         &mut self,
         node: &dyn Node,
@@ -48,7 +48,7 @@ impl<'s> Search<'s> {
         Ok(kept)
     }
 
-    /// Those of some ordinals that match all of several nodes.
+    /// Returns the given ordinals that match all of several nodes.
     pub(crate) async fn retain_all<'n>(
         &mut self,
         nodes: impl Iterator<Item = &'n NodeRef>,
@@ -60,7 +60,7 @@ impl<'s> Search<'s> {
         Ok(ordinals)
     }
 
-    /// Whether a batch goes forth from an ordinal, and has none but up to where it ends.
+    /// Whether a batch starts at or beyond an ordinal, and has no ordinals beyond its end.
     fn is_in_order(&self, from: u64, batch: &Batch) -> bool {
         let (first, last) = (batch.ordinals.first(), batch.ordinals.last());
         let through = batch.through;
@@ -77,12 +77,12 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// Where to look next, if a batch has found nothing, more may follow, and may be read.
+    /// Where to continue, if a batch is empty, more may follow, and the budget is not spent.
     pub(crate) fn next_if_empty(&self, batch: &Batch) -> Option<u64> {
         self.next_after(batch).filter(|_| batch.ordinals.is_empty() && !self.is_spent())
     }
 
-    /// Where to look after a batch.
+    /// Where to continue after a batch.
     pub(crate) fn next_after(&self, batch: &Batch) -> Option<u64> {
         batch.through.and_then(|through| self.after(through))
     }
@@ -127,12 +127,12 @@ impl<'s> Search<'s> {
         });
     }
 
-    /// Whether as much was read as may be.
+    /// Whether the budget is spent.
     pub(crate) fn is_spent(&self) -> bool {
         self.cost.rows >= self.budget.rows || self.cost.bytes >= self.budget.bytes
     }
 
-    /// Leaves those out that do not count as members of a posting list.
+    /// Removes ordinals that do not count as members of a posting list.
     pub(crate) fn leave_out(&self, list: &PostingList, ordinals: &mut Members) {
         if !self.hidden.is_empty() {
             let entity = self.reader.layout.model().entity(list.entity);
@@ -148,7 +148,7 @@ impl<'s> Search<'s> {
         }
     }
 
-    /// How many are in each posting list; where they are rows, that is not known.
+    /// Reads the sizes of posting lists; where they are rows, these are unknown.
     pub(crate) async fn sizes(&mut self, lists: &[PostingList]) -> Result<Vec<u64>, Error> {
         let Some(sets) = self.sets() else { return Ok(vec![Sizes::UNKNOWN; lists.len()]) };
         let set = |list: &PostingList| SetName::new(list.name.as_bytes());

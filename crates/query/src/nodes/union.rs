@@ -1,4 +1,4 @@
-//! OR: reads all parts side by side, as far as the one that has come least far.
+//! OR: reads all parts side by side, as far as the one that has got the least far.
 
 use keyloom_store::{Direction, Members};
 
@@ -28,7 +28,7 @@ impl Node for Union {
             for part in &self.parts {
                 batches.push(search.next(&**part, from).await?);
             }
-            // A part that is through to its end stands in nobody's way.
+            // A part that is at its end does not limit how far the batch goes.
             let throughs = batches.iter().filter_map(|batch| batch.through);
             let through = match search.direction {
                 Direction::Forward => throughs.min(),

@@ -1,9 +1,7 @@
 //! Along the column of the list: the first ordinals in its order are found in the column, and only
 //! their entities are fetched. It costs the same wherever in the list they are.
 
-use keyloom_model::EntityId;
 use keyloom_store::{Cell, ColumnValue, Direction, Error as StoreError, ReadColumn, TableName};
-use keyloom_value::Value;
 
 use super::along_list::AlongList;
 use super::chosen::Chosen;
@@ -14,25 +12,25 @@ use crate::ordinal::ordinal_key;
 use crate::span::Span;
 use crate::{End, Error};
 
-/// What matches, to be found in the order of the list.
+/// The matches, to be found in the order of the list.
 #[derive(Clone, Debug)]
 pub(crate) struct AlongColumn {
     pub(crate) node: NodeRef,
 }
 
-/// A part of a column, and the first cells in it of what matches.
+/// A part of a column, and the first cells of matches in it.
 struct First {
     least: Cell,
     greatest: Cell,
     direction: Direction,
-    /// How many are looked for.
+    /// How many cells are looked for.
     count: usize,
-    /// At least so many, unless there are no more; and all that are not told apart from the last.
+    /// At least `count` cells, unless there are no more, and all that are equal to the last.
     cells: Vec<Cell>,
 }
 
 impl AlongColumn {
-    /// Along the column, and if that cannot be, along the list.
+    /// Runs along the column or, if that is not possible, along the list.
     pub(super) async fn run_or_list(&self, scan: &mut ListScan<'_>) -> Result<End, Error> {
         match self.run(scan).await? {
             Some(end) => Ok(end),
@@ -44,8 +42,8 @@ impl AlongColumn {
         }
     }
 
-    /// None if it cannot be: the column is not filled yet, or too much would have to be read, or too
-    /// many have the same value.
+    /// None if it is not possible: the column is still being built, too much would have to be read, or
+    /// too many entities have the same value.
     pub(super) async fn run(&self, scan: &mut ListScan<'_>) -> Result<Option<End>, Error> {
         if scan.span.is_empty {
             return Ok(Some(End::Exhausted));
@@ -58,8 +56,7 @@ impl AlongColumn {
             cells: vec![],
         };
         loop {
-            // One more, to know whether there is one; and the one that the page begins behind is
-            // among them.
+            // One more, to know whether more follow, and the one that the page begins behind.
             first.count = scan.wanted() + 2;
             if !self.find_first(scan, &mut first).await? {
                 return Ok(None);
@@ -77,15 +74,16 @@ impl AlongColumn {
         }
     }
 
-    /// Finds the first cells; false if that cannot be.
+    /// Finds the first cells; false if that is not possible.
     async fn find_first(&self, scan: &mut ListScan<'_>, first: &mut First) -> Result<bool, Error> {
-        let of: (EntityId, Option<&Value>) = (scan.request.entity, scan.request.tenant.as_ref());
-        let Some(column) = scan.reader.layout.lists().column(of.0, scan.request.list) else {
+        let request = scan.request;
+        let Some(column) = scan.reader.layout.lists().column(request.entity, request.list) else {
             return Ok(false);
         };
         let Some(sets) = scan.reader.store.sets() else { return Ok(false) };
         let column = TableName::new(&column.name).map_err(StoreError::from)?;
-        let partition = scan.reader.layout.ordinals().partition(of.0, of.1).into_vec();
+        let tenant = request.tenant.as_ref();
+        let partition = scan.reader.layout.ordinals().partition(request.entity, tenant).into_vec();
         let (rows_max, bytes_max) = scan.half_of_what_is_left();
         let mut from = Some(scan.search().start());
         while let Some(start) = from {
@@ -108,14 +106,16 @@ impl AlongColumn {
                     }
                     part => part?,
                 };
-                scan.cost.rows += 1;
-                scan.cost.bytes += part.bytes;
+                scan.state.cost.rows += 1;
+                scan.state.cost.bytes += part.bytes;
                 first.add(part.cells);
                 if part.is_tied || first.cells.len() > first.count + ReadColumn::TIES_MAX {
                     return Ok(false);
                 }
             }
-            if from.is_some() && (scan.cost.rows > rows_max || scan.cost.bytes > bytes_max) {
+            if from.is_some()
+                && (scan.state.cost.rows > rows_max || scan.state.cost.bytes > bytes_max)
+            {
                 return Ok(false);
             }
         }
@@ -124,21 +124,21 @@ impl AlongColumn {
 }
 
 impl ListScan<'_> {
-    /// No cell of what is left to be read is less. Where it begins behind an entity, that is its cell.
+    /// A lower bound of the cells that are left to read. Behind an entity, that is its cell.
     fn least_cell(&self) -> Cell {
         let Some(from) = self.span.from.as_deref() else { return Cell::MIN };
         let cell = self.cell_of(from).map(|cell| cell.bound(Direction::Backward));
         cell.unwrap_or(Cell { value: ColumnValue::of(from), ordinal: 0 })
     }
 
-    /// No cell of what is left to be read is greater.
+    /// An upper bound of the cells that are left to read.
     fn greatest_cell(&self) -> Cell {
         let Some(to) = self.span.to.as_deref() else { return Cell::MAX };
         let cell = self.cell_of(to).map(|cell| cell.bound(Direction::Forward));
         cell.unwrap_or(Cell { value: ColumnValue::of(to), ordinal: u64::MAX })
     }
 
-    /// The cell of the entity at a position of the list, if it is one.
+    /// The cell of the entity at a position of the list; none if that is not a position.
     fn cell_of(&self, position: &[u8]) -> Option<Cell> {
         let (layout, of) = (self.reader.layout, (self.request.entity, self.request.list));
         let order = layout.lists().order_at(of, position)?;
@@ -146,17 +146,15 @@ impl ListScan<'_> {
         Some(Cell { value: ColumnValue::of(order), ordinal })
     }
 
-    /// How far a search along the column may go: what is left after it is enough to go on along the
-    /// list.
+    /// The cost up to which the column is searched: the rest of the budget is for the list.
     fn half_of_what_is_left(&self) -> (u64, u64) {
-        let (budget, cost) = (self.request.budget, self.cost);
+        let (budget, cost) = (self.request.budget, self.state.cost);
         let half = |budget: u64, spent: u64| spent + budget.saturating_sub(spent) / 2;
         (half(budget.rows, cost.rows), half(budget.bytes, cost.bytes))
     }
 
-    /// The entries of the list that cells lead to, in its order; none if too much would have to be
-    /// read for that. One that was moved meanwhile is left out if others could come before its new
-    /// position.
+    /// Reads the entries of the list that cells lead to, in its order; none if that is too much to
+    /// read. An entity that has moved is left out if others could come before its new position.
     async fn entries_of(&mut self, first: &First) -> Result<Option<Vec<Entry>>, Error> {
         let (full, whole): (Vec<&Cell>, Vec<&Cell>) =
             first.cells.iter().partition(|cell| cell.value.is_full());
@@ -169,7 +167,7 @@ impl ListScan<'_> {
         let (_, bytes_max) = self.half_of_what_is_left();
         for some in ordinals.chunks(BATCH_MAX) {
             entries.extend(self.entries_with(some).await?);
-            if self.cost.bytes > bytes_max {
+            if self.state.cost.bytes > bytes_max {
                 return Ok(None);
             }
         }
@@ -182,8 +180,8 @@ impl ListScan<'_> {
         Ok(Some(entries))
     }
 
-    /// The entry that a cell leads to, if its value is all of the order. None if it was moved
-    /// meanwhile.
+    /// Reads the entry that a cell leads to, if its value is all of the order. None if the entity has
+    /// moved.
     async fn entry_at(&mut self, cell: &Cell) -> Result<Option<Entry>, Error> {
         let of = (self.request.entity, self.request.list);
         let Some(order) = self.reader.layout.lists().order_at(of, cell.value.as_bytes()) else {
@@ -192,15 +190,14 @@ impl ListScan<'_> {
         let mut position = order.to_vec();
         position.extend(ordinal_key(cell.ordinal));
         let span = Span::within(&position);
-        let page = self.reader.page(&self.place, &span, Direction::Forward, 1).await?;
-        self.cost.rows += page.scanned;
-        self.cost.bytes += page.scanned_bytes;
+        let request = self.partition.first(&span, 1);
+        let page = self.reader.page(request, &mut self.state.cost).await?;
         page.items.into_iter().next().map(|row| self.entry(row)).transpose()
     }
 }
 
 impl First {
-    /// Takes cells in, and drops those that are not among the first any more.
+    /// Adds cells, and drops those that are no longer among the first.
     fn add(&mut self, cells: Vec<Cell>) {
         self.cells.extend(cells);
         match self.direction {
@@ -211,7 +208,7 @@ impl First {
         self.cells.retain(|cell| (least..=greatest).contains(cell));
     }
 
-    /// The last cell that is needed, or what is not told apart from it; if there are enough.
+    /// The last cell that is needed, with all that are equal to it; none if there are too few.
     fn last(&self) -> Option<Cell> {
         let last = self.cells.get(self.count.checked_sub(1)?)?;
         Some(last.bound(self.direction))
@@ -231,7 +228,7 @@ impl First {
         }
     }
 
-    /// Goes on behind the cells that were found; false if there can be no others.
+    /// Continues behind the cells that were found; false if there can be no others.
     fn pass(&mut self) -> bool {
         let Some(beyond) = self.last().and_then(|last| last.beyond(self.direction)) else {
             return false;

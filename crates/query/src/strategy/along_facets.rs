@@ -11,10 +11,11 @@ use crate::facets::{Facets, Prefix};
 use crate::fetch::{RawKey, unreadable};
 use crate::list_scan::{Entry, ListScan};
 use crate::nodes::NodeRef;
+use crate::partition::PageRequest;
 use crate::span::Span;
 use crate::{End, Error};
 
-/// As many rows of each combination as are read at first, where there are several.
+/// How many rows of each combination are read first, at least.
 const ROWS_MIN: usize = 4;
 
 /// The combinations of values that can pass.
@@ -22,17 +23,17 @@ const ROWS_MIN: usize = 4;
 pub(crate) struct AlongFacets {
     pub(crate) facets: Facets,
     pub(crate) prefixes: Vec<Prefix>,
-    /// What of them matches, if the filter says more than which combinations pass.
+    /// The matches among them, if the filter tests more than facets.
     pub(crate) node: Option<NodeRef>,
 }
 
 /// The index rows of one combination.
 struct Stream {
-    /// What is left to be read.
+    /// What is left to read.
     span: Span,
-    /// What was read and not merged yet.
+    /// What was read and is not merged yet.
     entries: VecDeque<Entry>,
-    /// How many are read next.
+    /// How many rows to read next.
     rows: usize,
     is_read: bool,
 }
@@ -64,8 +65,7 @@ impl AlongFacets {
         self.facets.is_all || self.node.is_some()
     }
 
-    /// Merges until a page is full. Where it is not certain that what comes next passes the filter,
-    /// it is not fetched.
+    /// Merges until a page is full. Fetches one more only if it is certain to pass the filter.
     async fn merge(&self, scan: &mut ListScan<'_>, streams: &mut [Stream]) -> Result<End, Error> {
         let is_certain = self.is_certain();
         loop {
@@ -90,30 +90,28 @@ impl AlongFacets {
         }
     }
 
-    /// Reads on where nothing is left to be merged.
+    /// Reads more of the combinations of which nothing is left to merge.
     async fn fill(&self, scan: &mut ListScan<'_>, streams: &mut [Stream]) -> Result<(), Error> {
-        let place = self.facets.place();
+        let partition = self.facets.partition()?;
         for stream in streams.iter_mut().filter(|s| s.entries.is_empty() && !s.is_read) {
-            // No more of one combination than the page can take.
+            // No more of one combination than fit on the page.
             let rows = stream.rows.min(scan.wanted() + 1);
-            let page = scan.reader.page(&place, &stream.span, scan.direction, rows).await?;
-            scan.cost.rows += page.scanned;
-            scan.cost.bytes += page.scanned_bytes;
+            let (span, direction) = (&stream.span, scan.direction);
+            let request = PageRequest { partition: &partition, span, direction, limit: rows };
+            let page = scan.reader.page(request, &mut scan.state.cost).await?;
             stream.is_read = page.last_key.is_none();
             stream.rows = rows.saturating_mul(2);
-            let sort = place.sort.as_str();
             if let Some(last) = page.items.last().or(page.last_key.as_ref()) {
-                let last = last.get(sort).and_then(Value::as_b).unwrap_or_default();
-                stream.span = stream.span.clone().after(last, scan.direction);
+                stream.span = stream.span.clone().after(partition.sort_of(last)?, scan.direction);
             }
             for row in page.items {
-                stream.entries.push_back(entry(row, sort, self.facets.len())?);
+                stream.entries.push_back(entry(row, partition.sort(), self.facets.len())?);
             }
         }
         Ok(())
     }
 
-    /// Those of some entries whose ordinals match. One that tells no ordinal is fetched.
+    /// Returns the entries whose ordinals match. Entries without an ordinal are kept.
     async fn matching(
         &self,
         scan: &mut ListScan<'_>,
@@ -129,7 +127,7 @@ impl AlongFacets {
     }
 }
 
-/// The first entries of all streams together, as long as each has one or is read to its end.
+/// Takes the first entries of all streams, as long as each has one or is at its end.
 fn merged(streams: &mut [Stream], count: usize, direction: Direction) -> Vec<Entry> {
     let mut some = vec![];
     while some.len() < count {
@@ -148,7 +146,7 @@ fn merged(streams: &mut [Stream], count: usize, direction: Direction) -> Vec<Ent
     some
 }
 
-/// Where an entity is in the list, from its index key by facet.
+/// The entry of the list that an index key by facet stands for.
 fn entry(mut row: Item, sort: &str, facets: usize) -> Result<Entry, Error> {
     let wrong = |row: &Item| unreadable(row, Unreadable { attribute: attribute::SORT });
     let key = row.get(sort).and_then(Value::as_b).ok_or_else(|| wrong(&row))?;

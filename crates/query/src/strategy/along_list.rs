@@ -1,5 +1,5 @@
-//! Along the list, fetching those whose ordinals match: of the others only the index row is read.
-//! Where matches seem to be at the end of the list, it goes on along the facets or the column.
+//! Along the list, fetching entities whose ordinals match: of the others only the index row is read.
+//! If the matches seem to be at the end of the list, it continues along the facets or the column.
 
 use keyloom_value::Item;
 
@@ -10,42 +10,39 @@ use crate::list_scan::{Entry, ListScan};
 use crate::nodes::NodeRef;
 use crate::{End, Error};
 
-/// As many index rows as are compared with what matches at once.
+/// How many index rows are compared with the matches at once, at most.
 const ROWS_AT_ONCE_MAX: usize = 1000;
 
-/// The list, and what matches in it.
+/// The list, and the matches in it.
 #[derive(Clone, Debug)]
 pub(crate) struct AlongList {
     pub(crate) node: NodeRef,
-    /// After so many rows another strategy goes on, if one can.
+    /// The number of rows after which another strategy takes over, if one can.
     pub(crate) rows_max: Option<u64>,
 }
 
 impl AlongList {
-    /// Reads more and more at once, as the first rows have shown that few match.
+    /// Reads more rows with each request: the rows before have shown that few match.
     pub(super) async fn run(&self, scan: &mut ListScan<'_>) -> Result<End, Error> {
         let mut rows = scan.wanted().saturating_mul(2).min(ROWS_AT_ONCE_MAX);
-        let mut rows_max = self.rows_max.map(|rows| scan.cost.rows.saturating_add(rows));
+        let mut rows_max = self.rows_max.map(|rows| scan.state.cost.rows.saturating_add(rows));
         loop {
-            if rows_max.take_if(|rows_max| scan.cost.rows > *rows_max).is_some()
+            if rows_max.take_if(|rows_max| scan.state.cost.rows > *rows_max).is_some()
                 && let Some(end) = self.go_on(scan).await?
             {
                 return Ok(end);
             }
-            // Each may be a row of the index and one of its own.
-            let affordable = scan.request.budget.rows.saturating_sub(scan.cost.rows) / 2;
+            // An entity costs up to two rows: one of the index and its own.
+            let affordable = scan.request.budget.rows.saturating_sub(scan.state.cost.rows) / 2;
             let limit = rows.min(usize::try_from(affordable).unwrap_or(usize::MAX)).max(1);
-            let page = scan.reader.page(&scan.place, &scan.span, scan.direction, limit).await?;
-            scan.cost.rows += page.scanned;
-            scan.cost.bytes += page.scanned_bytes;
+            let page = scan.page(limit).await?;
             let matching = self.matching(scan, page.items).await?;
             if let Some(end) = scan.fetch_in_order(&matching).await? {
                 return Ok(end);
             }
             let Some(last_key) = &page.last_key else { return Ok(End::Exhausted) };
             let position = scan.position(last_key)?;
-            // A full page ends behind its last entity, but whether one more matches is looked for
-            // beyond.
+            // A full page ends behind its last entity, but whether more follow is looked up beyond.
             match scan.wanted() {
                 0 => scan.skip(position),
                 _ => scan.pass(position),
@@ -57,7 +54,7 @@ impl AlongList {
         }
     }
 
-    /// From here along the index keys by facet, or along the column; none if neither can be.
+    /// Continues along the index keys by facet or along the column; none if neither is possible.
     async fn go_on(&self, scan: &mut ListScan<'_>) -> Result<Option<End>, Error> {
         let request = scan.request;
         if let Some(facets) = Facets::of(scan.reader, request) {
@@ -75,15 +72,14 @@ impl AlongList {
         along_column.run(scan).await
     }
 
-    /// Those of some index rows whose ordinals match. One that tells no ordinal is fetched.
+    /// Returns the entries of index rows whose ordinals match. Rows without an ordinal are kept.
     async fn matching(
         &self,
         scan: &mut ListScan<'_>,
         rows: Vec<Item>,
     ) -> Result<Vec<Entry>, Error> {
         let (layout, of) = (scan.reader.layout, (scan.request.entity, scan.request.list));
-        let sort = scan.place.sort.clone();
-        let ordinal = |row: &Item| layout.lists().ordinal_at(of, row.get(sort.as_str())?.as_b()?);
+        let ordinal = |row: &Item| layout.lists().ordinal_at(of, scan.partition.sort_of(row).ok()?);
         let ordinals: Vec<Option<u64>> = rows.iter().map(ordinal).collect();
         let matches = scan.which_match(&*self.node, &ordinals).await?;
         let kept = rows.into_iter().zip(matches).filter(|(_, matches)| *matches);

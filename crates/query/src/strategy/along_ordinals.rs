@@ -1,17 +1,15 @@
-//! Along the ordinals, for lists in order of creation: what matches comes in the order of the list.
+//! Along the ordinals, for lists in order of creation: matches are found in the order of the list.
 
-use keyloom_model::EntityId;
 use keyloom_store::Direction;
-use keyloom_value::Value;
 
 use crate::bound::PageBound;
 use crate::fetch::BATCH_MAX;
 use crate::list_scan::{Entry, ListScan};
-use crate::nodes::{NodeRef, Owners};
-use crate::ordinal::OrdinalKey;
+use crate::nodes::NodeRef;
+use crate::ordinal::{OrdinalKey, Owners};
 use crate::{End, Error};
 
-/// What matches, in the order of a list that is in order of creation.
+/// The matches of a list that is in order of creation.
 #[derive(Clone, Debug)]
 pub(crate) struct AlongOrdinals {
     pub(crate) node: NodeRef,
@@ -58,7 +56,7 @@ impl AlongOrdinals {
         }
     }
 
-    /// Whether something matches from an ordinal on. Yes if the budget ends before that is known.
+    /// Whether anything matches from an ordinal on. Yes if the budget is spent before that is known.
     async fn has_from(&self, scan: &mut ListScan<'_>, from: Option<u64>) -> Result<bool, Error> {
         let (mut search, mut from) = (scan.search(), from);
         while let Some(start) = from {
@@ -72,7 +70,7 @@ impl AlongOrdinals {
     }
 }
 
-/// Fetches the entities with some ordinals, in this order; false if not all of them.
+/// Fetches the entities with these ordinals, in this order; false if not all were fetched.
 async fn fetch_ordinals(
     scan: &mut ListScan<'_>,
     ordinals: &[u64],
@@ -80,10 +78,9 @@ async fn fetch_ordinals(
 ) -> Result<bool, Error> {
     let mut ascending = ordinals.to_vec();
     ascending.sort_unstable();
-    let of: (EntityId, Option<&Value>) = (scan.request.entity, scan.request.tenant.as_ref());
-    let mut keys = match scan.reader.owned_keys(&ascending, owners) {
+    let mut keys = match scan.ordinals().owned_keys(&ascending, owners) {
         Some(keys) => keys,
-        None => scan.reader.ordinal_keys(of, &ascending, &mut scan.cost).await?,
+        None => scan.ordinals().keys(&ascending, &mut scan.state.cost).await?,
     };
     if scan.direction == Direction::Backward {
         keys.reverse();
@@ -95,7 +92,7 @@ async fn fetch_ordinals(
             return Ok(false);
         }
     }
-    // Those that are gone meanwhile are passed too.
+    // Entities that are gone are decided on too.
     if let Some(last) = ordinals.last().filter(|_| entries.is_empty()) {
         scan.pass_bound(PageBound::behind_ordinal(*last, scan.direction));
     }

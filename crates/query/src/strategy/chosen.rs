@@ -10,8 +10,10 @@ use super::along_list::AlongList;
 use super::along_ordinals::AlongOrdinals;
 use super::small_set::SmallSet;
 use crate::bound::PageBound;
+use crate::hidden::Hidden;
 use crate::list_scan::ListScan;
 use crate::nodes::{Node, NodeRef};
+use crate::posting_list::PostingOwner;
 use crate::{End, Error, Filter, ListRequest, Reader};
 
 /// How a page is found. Cheap to clone, for the record of what ran.
@@ -19,7 +21,7 @@ use crate::{End, Error, Filter, ListRequest, Reader};
 pub(crate) enum Chosen {
     /// Nothing can match.
     Nothing,
-    /// Along the list, fetching each entity; with what matches, if that was looked for.
+    /// Along the list, fetching each entity; with the matches, if they were planned.
     Each(Option<NodeRef>),
     AlongList(AlongList),
     AlongFacets(Arc<AlongFacets>),
@@ -29,7 +31,7 @@ pub(crate) enum Chosen {
 }
 
 impl Chosen {
-    /// What matches, if that was looked for.
+    /// The matches, if they were planned.
     pub(crate) fn node(&self) -> Option<&dyn Node> {
         match self {
             Chosen::Nothing => None,
@@ -64,11 +66,11 @@ impl ListScan<'_> {
         if request.filter.is_none() {
             return Ok(Chosen::Each(None));
         }
-        // What is not seen is left out when entities are fetched; but one that has lost a reference
-        // may pass because of that, and must be found.
+        // Invisible entities are left out when they are fetched. But one that has lost a reference may
+        // pass because of that, and must be found.
         if self.reader.can_join(request) {
-            let of = (request.entity, request.tenant.as_ref());
-            self.hidden = self.reader.hidden(of, (&mut self.deletions, &mut self.cost)).await?;
+            let owner = PostingOwner::of(self.reader, request);
+            self.hidden = Hidden::read(self.reader, owner, &mut self.state).await?;
         }
         self.search().choose(request).await
     }

@@ -1,5 +1,5 @@
-//! Which strategy seems to cost the least. Reads sizes of posting lists and, where these are rows, a
-//! few of their rows; never an entity.
+//! Chooses the strategy that seems the cheapest. Reads the sizes of posting lists and, where these are
+//! rows, a few of their rows; never an entity.
 
 use std::sync::Arc;
 
@@ -16,26 +16,26 @@ use crate::facets::{COMBINATIONS_MAX, Facets};
 use crate::nodes::{Node, NodeRef, Search};
 use crate::{Error, ListRequest};
 
-/// As many as are sorted.
+/// How many matches are sorted, at most.
 const SORT_MAX: u64 = 1000;
-/// As far as the size of a list is counted where posting lists are rows.
+/// How far the size of a list is counted where posting lists are rows.
 const LIST_COUNTED_MAX: u64 = 100;
-/// Beginning to read another combination of facets costs as much as so many rows of an index.
+/// Reading one more combination of facets costs as much as this many rows of an index.
 const COMBINATION_ROWS: u64 = 8;
-/// As many combinations are read side by side without asking whether the list itself would do.
+/// Up to this many combinations are read side by side without comparing with the list itself.
 const COMBINATIONS_FEW: usize = 8;
-/// Where nobody knows how many combinations there are, they are taken for so many.
+/// The number of combinations to assume where it is unknown.
 const COMBINATIONS_USUAL: usize = 32;
-/// As many cells of a column are read in the time that an entry of a list takes, if they lie
-/// together, and as many blocks of 256 cells. Measured.
+/// How many adjacent cells of a column, and how many blocks of 256 cells, are read in the time of one
+/// entry of a list. Measured.
 const CELLS_PER_ROW: u64 = 150;
 const BLOCKS_PER_ROW: u64 = 8;
-/// How many times as far as it should be to a full page a list is walked along, before it is taken
-/// for one whose matches are at its end.
+/// A list is read this many times as far as a full page should need, before its matches are assumed to
+/// be at its end.
 const PATIENCE: u64 = 4;
 
 impl Search<'_> {
-    /// How a page of what passes a filter is found.
+    /// Chooses how to find a page of matches.
     pub(crate) async fn choose(&mut self, request: &ListRequest) -> Result<Chosen, Error> {
         let is_numbered = self.reader.layout.ordinals().slot(request.entity).is_some();
         if request.filter.is_none() || request.strategy == Strategy::Walk || !is_numbered {
@@ -72,7 +72,7 @@ impl Search<'_> {
         }
         let small = self.small_set(&*node, SORT_MAX).await?;
         let list_size = match &small {
-            // No more of the list than tells whether sorting is cheaper.
+            // No more of the list than decides whether sorting is cheaper.
             Some(small) => {
                 let needed = small.len().saturating_mul(small.len()).div_ceil(request.limit.into());
                 self.count_list(request, needed.min(LIST_COUNTED_MAX)).await?
@@ -91,7 +91,7 @@ impl Search<'_> {
         })
     }
 
-    /// What the filter says about facets, if what has the same values of them stands together.
+    /// What the filter says about facets, if the list has index keys by facet.
     fn facets(&self, request: &ListRequest) -> Option<Facets> {
         match request.strategy {
             Strategy::Cheapest | Strategy::Merge => Facets::of(self.reader, request),
@@ -99,7 +99,7 @@ impl Search<'_> {
         }
     }
 
-    /// Without sets, what passes is not found in any other bounded way.
+    /// Without sets, no other strategy is bounded.
     fn is_merged_at_once(&self, facets: &Facets, strategy: Strategy) -> bool {
         strategy == Strategy::Merge
             || self.sets().is_none()
@@ -135,7 +135,7 @@ impl Search<'_> {
         }))
     }
 
-    /// All that match, if they are few.
+    /// Returns all matches, if they are few.
     async fn small_set(
         &mut self,
         node: &dyn Node,
@@ -157,7 +157,7 @@ impl Search<'_> {
     }
 }
 
-/// Along the column, or first along the list if a page is likely to be full there sooner.
+/// Along the column, or along the list first if a page is likely to be full sooner there.
 fn by_column_or_list(node: NodeRef, request: &ListRequest, list_size: u64) -> Chosen {
     let (limit, passing) = (u64::from(request.limit), node.estimate(list_size).max(1));
     let walked = limit.saturating_mul(list_size) / passing;

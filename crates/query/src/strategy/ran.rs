@@ -1,4 +1,4 @@
-//! A record of what ran for a page, made while it ran. `explain` draws it; nothing plans again.
+//! A record of the strategies that ran for a page. `explain` draws it without planning again.
 
 use super::Chosen;
 

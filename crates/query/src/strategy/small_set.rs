@@ -1,5 +1,5 @@
-//! By sorting: the few that match are fetched, and put into the order of the list. For stores
-//! without columns.
+//! By sorting: a few matches are fetched and put into the order of the list. For stores without
+//! columns.
 
 use keyloom_store::Members;
 
@@ -7,7 +7,7 @@ use crate::list_scan::ListScan;
 use crate::nodes::NodeRef;
 use crate::{End, Error};
 
-/// All that match, and they are few.
+/// All matches, of which there are few.
 #[derive(Debug)]
 pub(crate) struct SmallSet {
     pub(crate) node: NodeRef,

@@ -177,11 +177,11 @@ fn a_cursor_does_not_outlive_what_its_list_means() {
 fn refusals_say_what_to_do() {
     let texts = [CursorError::NotACursor, CursorError::Changed, CursorError::OtherQuery];
     let expected = [
-        "This is not a cursor: give the text of `next` or `previous` as it was, or none for the start.",
-        "The cursor was changed, or made by another store: give the text of `next` or `previous` as \
-         it was, or none for the start.",
-        "The cursor is of another query, of another tenant, or from before the model changed: ask \
-         what was asked when it was given, or start without a cursor.",
+        "Invalid cursor: pass `next` or `previous` unchanged, or none for the first page.",
+        "The cursor was changed, or made by another store: pass `next` or `previous` unchanged, \
+         or none for the first page.",
+        "The cursor is of another query or tenant, or from before the model changed: repeat the \
+         query that returned it, or start without a cursor.",
     ];
     assert_eq!(texts.map(|error| Error::Cursor(error).to_string()), expected);
 }

@@ -229,7 +229,7 @@ fn a_family_that_makes_no_sense_is_refused() {
             rig.reader().family(&request, &rig.cursors).block_on().unwrap_err().to_string()
         };
         let cases = [
-            (request(rig, "ann", Children::All, 0), "A limit of 0 cannot be: ask for 1 to 1000."),
+            (request(rig, "ann", Children::All, 0), "The limit 0 is out of range: use 1 to 1000."),
             (
                 request(rig, "ann", Children::Of(rig.entity("line")), 1),
                 "`line` is not a child of `contact`.",
@@ -240,7 +240,7 @@ fn a_family_that_makes_no_sense_is_refused() {
                     children: Children::All,
                     limit: 1,
                 },
-                "Every `contact` belongs to a tenant: say whose to read.",
+                "Every `contact` belongs to a tenant: name the one to read.",
             ),
         ];
         for (request, expected) in cases {

@@ -217,15 +217,15 @@ fn a_question_that_makes_no_sense_is_refused() {
                 find(person, None, email, &[]),
                 "A unique of `person` takes 1 values, and 0 were given.",
             ),
-            (
-                find(person, None, email, &[1.into()]),
-                "A value that was given for `email` is not of the type text.",
-            ),
+            (find(person, None, email, &[1.into()]), "A value of `email` is not of the type text."),
             (
                 find(person, Some(&tenant), email, &[]),
-                "All tenants share `person`: ask without a tenant.",
+                "All tenants share `person`: leave out the tenant.",
             ),
-            (find(page, None, name, &[]), "Every `page` belongs to a tenant: say whose to read."),
+            (
+                find(page, None, name, &[]),
+                "Every `page` belongs to a tenant: name the one to read.",
+            ),
         ];
         for (message, expected) in cases {
             assert_eq!(message, expected);

@@ -197,25 +197,25 @@ fn a_request_that_makes_no_sense_is_refused() {
     let cases = [
         (
             ListRequest { limit: 0, ..new("thing", "all") },
-            "A limit of 0 cannot be: ask for 1 to 1000.",
+            "The limit 0 is out of range: use 1 to 1000.",
         ),
         (
             ListRequest { limit: 1_001, ..new("thing", "all") },
-            "A limit of 1001 cannot be: ask for 1 to 1000.",
+            "The limit 1001 is out of range: use 1 to 1000.",
         ),
         (new("thing", "of_kind"), "The list `of_kind` takes 1 values, and 0 were given."),
         (
             ListRequest { by: vec![true.into()], ..new("thing", "of_kind") },
-            "A value that was given for `kind` is not of the type text.",
+            "A value of `kind` is not of the type text.",
         ),
-        (new("owned", "all"), "Every `owned` belongs to a tenant: say whose to read."),
+        (new("owned", "all"), "Every `owned` belongs to a tenant: name the one to read."),
         (
             ListRequest { tenant: Some(true.into()), ..new("owned", "all") },
-            "A value that was given for `the tenant of owned` is not of the type text or int.",
+            "A value of `the tenant of owned` is not of the type text or int.",
         ),
         (
             ListRequest { tenant: Some("a".into()), ..new("thing", "all") },
-            "All tenants share `thing`: ask without a tenant.",
+            "All tenants share `thing`: leave out the tenant.",
         ),
         (
             with_range("all", range(vec![], Bound::Included(1.into()))),
@@ -227,11 +227,11 @@ fn a_request_that_makes_no_sense_is_refused() {
         ),
         (
             with_range("mixed", range(vec!["huge".into()], Bound::Unbounded)),
-            "A value that was given for `enum` is not of the type enum.",
+            "A value of `enum` is not of the type enum.",
         ),
         (
             with_range("mixed", range(vec!["low".into()], Bound::Included("1".into()))),
-            "A value that was given for `int` is not of the type int.",
+            "A value of `int` is not of the type int.",
         ),
     ];
     for (request, expected) in cases {

@@ -6,6 +6,7 @@
 mod budgets;
 mod choose;
 mod cursors;
+mod explain;
 mod family;
 mod get;
 mod lists;

@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
-use keyloom_model::{EntityId, EntityKey, Image, Layout, ListId};
+use keyloom_model::{EntityId, EntityKey, Image, Layout, ListId, Matching};
 use keyloom_query::{CursorKey, Reader};
 use keyloom_store::{
     Background, ColumnSpec, Delete, Engine, IndexProjection, IndexScope, IndexSpec, KeySchema,
-    KeyType, MemoryStore, Options, Put, Store, TableName, TableSpec, TransactAction, TransactWrite,
+    KeyType, Membership, MemoryStore, Options, Put, SetChange, SetName, Store, TableName,
+    TableSpec, TransactAction, TransactWrite,
 };
 use keyloom_testkit::{ManualClock, SimDisk};
-use keyloom_value::{Item, Name, Value};
+use keyloom_value::{Item, KeyBytes, Name, Value};
 use pollster::FutureExt;
 
 /// The moment at which everything is read.
@@ -46,8 +47,13 @@ pub(crate) struct Rig {
 
 impl Rig {
     pub(crate) fn new(make: Make, model: &str) -> Rig {
+        Rig::keeping(make, model, Matching::Sets)
+    }
+
+    /// A table whose posting lists are kept in this form.
+    pub(crate) fn keeping(make: Make, model: &str, matching: Matching) -> Rig {
         let model = keyloom_model::check(model).unwrap_or_else(|errors| panic!("{}", errors[0]));
-        let layout = Layout::new(model, 1, &Item::new());
+        let layout = Layout::new(model, 1, &Item::new()).keeping(matching);
         let (store, table) = (make(), TableName::new("data").unwrap());
         let key = KeySchema::partition("PK", KeyType::B).and_sort("SK", KeyType::B);
         let mut spec = TableSpec::new(table.clone(), key);
@@ -120,6 +126,25 @@ impl Rig {
         for row in self.layout.rows(image).unwrap() {
             self.put_row(row.item);
         }
+    }
+
+    /// Puts all rows of an entity that has an ordinal, and adds it to its posting lists.
+    pub(crate) fn put_with_postings(&self, image: &Image) {
+        self.put(image);
+        let ordinal = image.ordinal.expect("it has an ordinal");
+        let change = |name: KeyBytes| SetChange {
+            table: self.table.clone(),
+            set: SetName::new(name.as_bytes()).unwrap(),
+            ordinals: vec![ordinal],
+            becomes: Membership::In,
+        };
+        // As rows, postings are among the rows of the entity.
+        if self.layout.matching() == Matching::Rows {
+            return;
+        }
+        let sets = self.layout.postings().of(image).unwrap().into_iter().map(change).collect();
+        let transaction = TransactWrite { sets, ..TransactWrite::default() };
+        self.store.transact_write(transaction).block_on().unwrap();
     }
 
     /// Puts the own rows of entities: what lists are made of.

@@ -1,4 +1,4 @@
-//! From parameters to filters: tags, and values of facets.
+//! Parses parameters as filters by tags and as values of facets.
 //!
 //! ```text
 //! tag    = [ "!" ] key ":" ( value { "|" value } )
@@ -6,8 +6,8 @@
 //! facet  = text { "," text }
 //! ```
 //!
-//! The first `:` ends a key. A backslash takes the special meaning from `\ ! : | * ,` after it, and
-//! stands before nothing else.
+//! The first `:` ends a key. A backslash escapes one of `\ ! : | * ,` and is invalid before anything
+//! else.
 
 use keyloom::{Filter, Value};
 use keyloom_model::{Entity, Field, FieldId, FieldType};
@@ -16,11 +16,11 @@ use super::call::{bad_parameter, cut};
 use super::parameters::value;
 use super::problem::Problem;
 
-/// What a backslash can stand before.
-const SIGNS: &str = "\\!:|*,";
+/// The characters that a backslash can escape.
+const ESCAPED: &str = "\\!:|*,";
 
-/// The parameters that take tags, with the fields that they look in: `tag`, or if there are several
-/// such fields, the name of each.
+/// The parameters that take tags, each with its field: `tag`, or, if several fields hold tags, the name
+/// of each.
 pub(crate) fn tag_parameters(entity: &Entity) -> Vec<(&str, FieldId)> {
     let fields: Vec<FieldId> = entity.tag_fields().collect();
     match fields[..] {
@@ -29,9 +29,9 @@ pub(crate) fn tag_parameters(entity: &Entity) -> Vec<(&str, FieldId)> {
     }
 }
 
-/// What a request says about tags in a field.
+/// Parses a filter by the tags in a field.
 pub(crate) fn tag_filter(parameter: &str, text: &str, field: &Field) -> Result<Filter, Problem> {
-    let (is_denied, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
+    let (is_negated, rest) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
     let (key, values) = split_once(rest, ':').ok_or_else(|| {
         let text = cut(text);
         bad_parameter(format!(
@@ -48,10 +48,10 @@ pub(crate) fn tag_filter(parameter: &str, text: &str, field: &Field) -> Result<F
     };
     let any = split(values, '|').into_iter().map(filter).collect::<Result<Vec<_>, Problem>>()?;
     let any = Filter::any(any);
-    Ok(if is_denied { any.not() } else { any })
+    Ok(if is_negated { any.not() } else { any })
 }
 
-/// The values of a facet that a request names, with commas between them.
+/// Parses comma-separated values of a facet.
 pub(crate) fn facet_values(field: &Field, text: &str) -> Result<Vec<Value>, Problem> {
     let value = |text: &str| {
         let text = plain(&field.name, text)?;
@@ -68,7 +68,7 @@ pub(crate) fn facet_values(field: &Field, text: &str) -> Result<Vec<Value>, Prob
     split(text, ',').into_iter().map(value).collect()
 }
 
-/// The parts of a text at the first sign that no backslash stands before.
+/// Splits text at the first separator that is not escaped.
 fn split_once(text: &str, sign: char) -> Option<(&str, &str)> {
     let mut is_escaped = false;
     for (at, character) in text.char_indices() {
@@ -93,16 +93,16 @@ fn split(text: &str, sign: char) -> Vec<&str> {
     parts
 }
 
-/// A text without its backslashes.
+/// Removes the backslashes from text.
 fn plain(parameter: &str, text: &str) -> Result<String, Problem> {
     let mut plain = String::with_capacity(text.len());
     let mut characters = text.chars();
     while let Some(character) = characters.next() {
         plain.push(match character {
-            '\\' => characters.next().filter(|sign| SIGNS.contains(*sign)).ok_or_else(|| {
+            '\\' => characters.next().filter(|sign| ESCAPED.contains(*sign)).ok_or_else(|| {
                 bad_parameter(format!(
-                    "In `{parameter}` a backslash stands before one of `{SIGNS}`: write `\\\\` for one \
-                     that is meant."
+                    "A backslash in `{parameter}` must be followed by one of `{ESCAPED}`: write `\\\\` \
+                     for a backslash."
                 ))
             })?,
             character => character,

@@ -1,15 +1,15 @@
-//! From the parameters of a request to conditions on fields and filters by tags. Which declared query
-//! answers them is decided in `keyloom_query::Candidates`.
+//! Parses the parameters of a request, as conditions on fields and filters by tags, into a query of the
+//! library. `keyloom_query::Candidates` chooses the declared query that answers them.
 //!
 //! ```text
 //! parameter = field "=" [ operator ] value | field "=" facet | "tag=" tag       (`filter.rs`)
 //! operator  = "<" | "<=" | ">" | ">=" | "="
 //! ```
 //!
-//! A value that begins with an operator itself is written with `=` before it: `name==<b>`.
+//! A value that begins with an operator needs a `=` before it: `name==<b>`.
 
-use keyloom::{Filter, ListQuery, Value};
-use keyloom_model::{Entity, Field, FieldId, FieldType};
+use keyloom::{Db, Filter, ListQuery, Value};
+use keyloom_model::{Entity, Field, FieldId, FieldType, ListId};
 use keyloom_query::{Candidates, Chosen, ChosenList, Comparison, Condition};
 
 use super::asked::{Asked, Wanted};
@@ -17,28 +17,30 @@ use super::call::{Call, bad_parameter, cut};
 use super::filter::{facet_values, tag_filter, tag_parameters};
 use super::problem::Problem;
 
-/// Parameters of every list that are no fields.
+/// Parameters of every list that are not fields.
 const PAGING: [&str; 4] = ["limit", "cursor", "reverse", "with"];
-/// That of lists whose entities are counted.
+/// The parameter of lists that can be counted.
 pub(super) const TOTAL: &str = "total";
 
 /// The query that answers a request.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) enum Requested {
     /// The entity that has these values of a unique.
     Find(Vec<(FieldId, Value)>),
     /// A page of a list.
-    List(RequestedList),
+    List(Box<RequestedList>),
 }
 
-/// A list, what narrows it, and filters by tags.
-#[derive(Debug, PartialEq)]
+/// A query of the library, and what a handler needs to know about it.
+#[derive(Debug)]
 pub(crate) struct RequestedList {
-    pub(crate) chosen: ChosenList,
-    pub(crate) tags: Vec<Filter>,
+    pub(crate) list: ListId,
+    pub(crate) query: ListQuery,
+    /// The fields of the order that the request bounds.
+    pub(crate) bounded: Vec<FieldId>,
 }
 
-/// What the parameters of a request say.
+/// The parameters of a request, parsed: conditions decide which query answers.
 #[derive(Debug, Default)]
 struct Given {
     /// Of a facet, one for each value.
@@ -58,7 +60,10 @@ impl Asked {
         let Given { conditions, tags } = self.given(entity, call, paging)?;
         match self.candidates(entity).choose(&conditions, !tags.is_empty()) {
             Some(Chosen::Unique(values)) => Ok(Requested::Find(values)),
-            Some(Chosen::List(chosen)) => Ok(Requested::List(RequestedList { chosen, tags })),
+            Some(Chosen::List(chosen)) => {
+                let list = RequestedList::new(&call.db, entity, chosen).filtered(tags);
+                Ok(Requested::List(Box::new(list)))
+            }
             None => Err(self.unmatched(entity, &conditions)),
         }
     }
@@ -72,7 +77,7 @@ impl Asked {
     ) -> Result<RequestedList, Problem> {
         let Given { conditions, tags } = self.given(entity, call, paging)?;
         match self.candidates(entity).choose_list(&conditions) {
-            Some(chosen) => Ok(RequestedList { chosen, tags }),
+            Some(chosen) => Ok(RequestedList::new(&call.db, entity, chosen).filtered(tags)),
             None => Err(self.unmatched(entity, &conditions)),
         }
     }
@@ -117,7 +122,7 @@ impl Asked {
         if self.lists.is_empty() { vec![] } else { tag_parameters(entity) }
     }
 
-    /// Everything that the request says, in its path and in its query.
+    /// Parses everything in the path and the query of a request.
     fn given(&self, entity: &Entity, call: &Call, paging: &[&str]) -> Result<Given, Problem> {
         let mut given = Given::default();
         for (field, text) in self.in_path.iter().zip(&call.values) {
@@ -151,15 +156,31 @@ impl Asked {
     }
 }
 
-/// The same query with a bound of its order.
-pub(super) fn bounded(query: ListQuery, entity: &Entity, bound: Condition) -> ListQuery {
-    let (field, value) = (entity.field(bound.field).name.as_str(), bound.value);
-    match bound.comparison {
-        Comparison::Equal => query.equal(field, value),
-        Comparison::Less => query.less_than(field, value),
-        Comparison::AtMost => query.at_most(field, value),
-        Comparison::More => query.more_than(field, value),
-        Comparison::AtLeast => query.at_least(field, value),
+impl RequestedList {
+    fn new(db: &Db, entity: &Entity, chosen: ChosenList) -> RequestedList {
+        let name = |field: FieldId| entity.field(field).name.as_str();
+        let mut query = db.list(&entity.name, &entity.list(chosen.list).name);
+        for (field, value) in chosen.by {
+            query = query.by(name(field), value);
+        }
+        for (field, values) in chosen.facets {
+            query = query.facet(name(field), values);
+        }
+        let bounded = chosen.bounds.iter().map(|bound| bound.field).collect();
+        for Condition { field, comparison, value } in chosen.bounds {
+            query = match comparison {
+                Comparison::Equal => query.equal(name(field), value),
+                Comparison::Less => query.less_than(name(field), value),
+                Comparison::AtMost => query.at_most(name(field), value),
+                Comparison::More => query.more_than(name(field), value),
+                Comparison::AtLeast => query.at_least(name(field), value),
+            };
+        }
+        RequestedList { list: chosen.list, query, bounded }
+    }
+
+    fn filtered(self, filters: Vec<Filter>) -> RequestedList {
+        RequestedList { query: filters.into_iter().fold(self.query, ListQuery::filter), ..self }
     }
 }
 
@@ -176,7 +197,7 @@ pub(super) fn operator(comparison: Comparison) -> &'static str {
     OPERATORS.iter().find(|(_, other)| *other == comparison).map_or("", |(operator, _)| operator)
 }
 
-/// The comparison that the text of a parameter begins with, and the value after it.
+/// Splits the text of a parameter into its operator and its value.
 pub(super) fn comparison(text: &str) -> (Comparison, &str) {
     let found = OPERATORS
         .iter()
@@ -184,8 +205,7 @@ pub(super) fn comparison(text: &str) -> (Comparison, &str) {
     found.unwrap_or((Comparison::Equal, text))
 }
 
-/// A text of a request as a value of a field. Texts that a document would have, such as times and
-/// words of an enum, are left for the library to judge.
+/// Parses text of a request as a value of a field.
 pub(crate) fn value(field: &Field, text: &str) -> Result<Value, Problem> {
     let refuse = || {
         let (name, kind) = (&field.name, field.of.name());
@@ -201,7 +221,7 @@ pub(crate) fn value(field: &Field, text: &str) -> Result<Value, Problem> {
         }
         FieldType::Bool => text.parse().map(Value::Bool).map_err(|_| refuse()),
         _ => match field.of.to_stored(&Value::from(text)) {
-            // What stays a text where none is kept is no value of the field.
+            // Text that could not be converted is no value of the field.
             Value::S(_) if matches!(field.of, FieldType::Time | FieldType::Bytes(_)) => {
                 Err(refuse())
             }

@@ -12,7 +12,7 @@ use super::super::openapi::{
     of_list, of_queries, of_tags, spoken, with_article, with_others,
 };
 use super::super::operation::{Access, Action, Operation, Running};
-use super::super::parameters::{Requested, RequestedList, TOTAL, bounded};
+use super::super::parameters::{Requested, RequestedList, TOTAL};
 use super::super::problem::{Kind, Problem};
 use super::super::role::Role;
 use super::super::segment::Segment;
@@ -119,7 +119,7 @@ async fn run(call: &Call, model: &Model, asked: &Asked) -> Result<Reply, Problem
         }
         Requested::List(list) => {
             check_countable(call, entity, &list)?;
-            let query = paged(call, query_of(call, entity, list))?;
+            let query = paged(call, list.query)?;
             let total = match wants_total(call)? {
                 true => Some(query.total().await?),
                 false => None,
@@ -151,21 +151,7 @@ pub(super) async fn check_path(
     Ok(())
 }
 
-/// The library's query for a request.
-pub(super) fn query_of(call: &Call, entity: &Entity, list: RequestedList) -> ListQuery {
-    let RequestedList { chosen, tags } = list;
-    let name = |field: FieldId| entity.field(field).name.as_str();
-    let query = call.db.list(&entity.name, &entity.list(chosen.list).name);
-    let by = |query: ListQuery, (field, value)| query.by(name(field), value);
-    let query = chosen.by.into_iter().fold(query, by);
-    let query = chosen.bounds.into_iter().fold(query, |query, bound| bounded(query, entity, bound));
-    let facet =
-        |query: ListQuery, (field, values): (_, Vec<Value>)| query.facet(name(field), values);
-    let query = chosen.facets.into_iter().fold(query, facet);
-    tags.into_iter().fold(query, ListQuery::filter)
-}
-
-/// Applies the paging parameters.
+/// Which page is asked for.
 fn paged(call: &Call, mut query: ListQuery) -> Result<ListQuery, Problem> {
     if call.is_reversed()? {
         query = query.backward();
@@ -181,11 +167,10 @@ fn paged(call: &Call, mut query: ListQuery) -> Result<ListQuery, Problem> {
 
 /// Rejects `total` with a range: only filters are counted.
 fn check_countable(call: &Call, entity: &Entity, list: &RequestedList) -> Result<(), Problem> {
-    let bounds = &list.chosen.bounds;
-    if bounds.is_empty() || !wants_total(call)? {
+    if list.bounded.is_empty() || !wants_total(call)? {
         return Ok(());
     }
-    let names = bounds.iter().map(|bound| entity.field(bound.field).name.as_str());
+    let names = list.bounded.iter().map(|field| entity.field(*field).name.as_str());
     let mut names: Vec<&str> = names.collect();
     names.sort_unstable();
     names.dedup();

@@ -20,7 +20,7 @@ use super::super::problem::Problem;
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
-use super::list::{check_path, ids_in_path, query_of};
+use super::list::{check_path, ids_in_path};
 
 #[derive(Debug)]
 struct CountValues {
@@ -148,9 +148,9 @@ async fn run(
 ) -> Result<Reply, Problem> {
     let entity = model.entity(asked.entity);
     let list = asked.requested_list(entity, call, of.paging())?;
-    let facets = &entity.list(list.chosen.list).facets;
+    let facets = &entity.list(list.list).facets;
     check_path(call, model, (entity, &asked.in_path)).await?;
-    let mut query = query_of(call, entity, list).limit(call.limit()?.unwrap_or(LIMIT));
+    let mut query = list.query.limit(call.limit()?.unwrap_or(LIMIT));
     if let Some(cursor) = call.parameter("cursor")? {
         query = query.after(cursor);
     }

@@ -1,0 +1,255 @@
+//! Every node, alone and nested, returns what a filter of all ordinals returns: from any position,
+//! in both directions, under any budget, in both forms of storage, and within a bound of reads.
+
+mod rig;
+
+use std::collections::BTreeSet;
+
+use keyloom_model::Matching;
+use keyloom_store::Direction;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use self::rig::{How, Rig, Shape, chunks};
+use super::Sizes;
+use crate::Budget;
+
+/// How many posting lists a case has.
+const LISTS: usize = 5;
+/// Where ordinals are: at the start, on both sides of two bounds between chunks, and far away.
+const REGIONS: [u64; 4] = [0, (1 << 16) - 40, (1 << 17) - 40, 1 << 40];
+const REGION_LEN: u64 = 80;
+/// How many ordinals a long list has.
+const LONG: u64 = 600;
+
+const FORMS: [Matching; 2] = [Matching::Sets, Matching::Rows];
+
+fn ordinal() -> impl Strategy<Value = u64> {
+    (select(&REGIONS[..]), 0..REGION_LEN).prop_map(|(region, offset)| region + offset)
+}
+
+/// A few ordinals anywhere, or a run of more than one request reads.
+fn ordinals() -> impl Strategy<Value = BTreeSet<u64>> {
+    let run = (ordinal(), 1..4_u64, 1..260_u64);
+    prop_oneof![
+        3 => proptest::collection::btree_set(ordinal(), 0..40),
+        1 => run.prop_map(|(start, step, count)| (0..count).map(|at| start + at * step).collect()),
+    ]
+}
+
+fn lists() -> impl Strategy<Value = Vec<BTreeSet<u64>>> {
+    proptest::collection::vec(ordinals(), LISTS)
+}
+
+fn position() -> impl Strategy<Value = u64> {
+    prop_oneof![4 => ordinal(), 1 => Just(0), 1 => Just(u64::MAX)]
+}
+
+fn direction() -> impl Strategy<Value = Direction> {
+    select(&[Direction::Forward, Direction::Backward][..])
+}
+
+fn how() -> impl Strategy<Value = How> {
+    let rows = prop_oneof![Just(u64::MAX), 0..300_u64];
+    (direction(), rows).prop_map(|(direction, rows)| {
+        let bytes = u64::MAX;
+        How { direction, budget: Budget { rows, bytes } }
+    })
+}
+
+fn leaf() -> impl Strategy<Value = Shape> {
+    (0..LISTS).prop_map(Shape::List)
+}
+
+/// Some parts, each of another list.
+fn leaves() -> impl Strategy<Value = Vec<Shape>> {
+    proptest::sample::subsequence((0..LISTS).collect::<Vec<_>>(), 2..=4)
+        .prop_shuffle()
+        .prop_map(|lists| lists.into_iter().map(Shape::List).collect())
+}
+
+/// One node of each kind over posting lists.
+fn flat() -> impl Strategy<Value = Shape> {
+    prop_oneof![
+        leaf(),
+        leaves().prop_map(Shape::All),
+        leaves().prop_map(Shape::Any),
+        leaves().prop_map(|mut parts| Shape::Without(Box::new(parts.remove(0)), parts)),
+    ]
+}
+
+/// Nodes of nodes.
+fn nested() -> impl Strategy<Value = Shape> {
+    leaf().prop_recursive(3, 16, 3, |inner| {
+        let parts = proptest::collection::vec(inner.clone(), 1..4);
+        prop_oneof![
+            parts.clone().prop_map(Shape::All),
+            parts.clone().prop_map(Shape::Any),
+            (inner, parts).prop_map(|(of, excluded)| Shape::Without(Box::new(of), excluded)),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// `next`, one node: each batch has all ordinals between its ends, and batches go on to the end
+    /// under any budget.
+    #[test]
+    fn next_of_a_node_returns_what_the_set_has(
+        lists in lists(), shape in flat(), from in position(), how in how(),
+    ) {
+        for form in FORMS {
+            Rig::new(form, &lists).check_next(&shape, from, how)?;
+        }
+    }
+
+    /// `next`, a tree of nodes.
+    #[test]
+    fn next_of_a_tree_returns_what_the_set_has(
+        lists in lists(), shape in nested(), from in position(), how in how(),
+    ) {
+        for form in FORMS {
+            Rig::new(form, &lists).check_next(&shape, from, how)?;
+        }
+    }
+
+    /// Ordinals that a deletion has hidden are in no node, wherever in a batch they were.
+    #[test]
+    fn hidden_ordinals_are_in_no_node(
+        lists in lists(), shape in nested(), hidden in ordinals(), given in ordinals(),
+        how in how(),
+    ) {
+        for form in FORMS {
+            let mut rig = Rig::new(form, &lists);
+            rig.hide(&hidden);
+            let start = match how.direction {
+                Direction::Forward => 0,
+                Direction::Backward => u64::MAX,
+            };
+            rig.check_next(&shape, start, how)?;
+            rig.check_retain(&shape, &given, how)?;
+        }
+    }
+
+    /// `retain`, one node: the intersection with any ordinals.
+    #[test]
+    fn retain_of_a_node_returns_the_intersection(
+        lists in lists(), shape in flat(), given in ordinals(), how in how(),
+    ) {
+        for form in FORMS {
+            Rig::new(form, &lists).check_retain(&shape, &given, how)?;
+        }
+    }
+
+    /// `retain`, a tree of nodes.
+    #[test]
+    fn retain_of_a_tree_returns_the_intersection(
+        lists in lists(), shape in nested(), given in ordinals(), how in how(),
+    ) {
+        for form in FORMS {
+            Rig::new(form, &lists).check_retain(&shape, &given, how)?;
+        }
+    }
+
+    /// A posting list is read once, whichever way it is kept, and only where it matters.
+    #[test]
+    fn a_posting_list_is_read_once(
+        lists in lists(), from in position(), given in ordinals(), direction in direction(),
+    ) {
+        let (list, shape) = (&lists[0], Shape::List(0));
+        let left: BTreeSet<u64> = list.iter().copied().filter(|ordinal| match direction {
+            Direction::Forward => *ordinal >= from,
+            Direction::Backward => *ordinal <= from,
+        }).collect();
+        let sets = Rig::new(Matching::Sets, &lists);
+        let read = sets.check_next(&shape, from, How::unlimited(direction))?;
+        prop_assert_eq!(read, chunks(&left));
+        let read = sets.check_retain(&shape, &given, How::unlimited(direction))?;
+        prop_assert!(read <= chunks(&given).min(chunks(list)), "{} chunks", read);
+        let rows = Rig::new(Matching::Rows, &lists);
+        let read = rows.check_next(&shape, from, How::unlimited(direction))?;
+        prop_assert_eq!(read, left.len() as u64);
+        let read = rows.check_retain(&shape, &given, How::unlimited(direction))?;
+        prop_assert!(read <= (3 * given.len()).min(list.len()) as u64, "{} rows", read);
+    }
+
+    /// In sets, AND reads of each list no more chunks than its smallest list has. In rows it reads
+    /// of each list about as many rows as its smallest has: a few more to find out which that is.
+    #[test]
+    fn and_reads_as_much_of_each_list_as_its_smallest_has(
+        lists in lists(), parts in leaves(), direction in direction(), from in position(),
+    ) {
+        let count = parts.len() as u64;
+        let members = |part: &Shape| match part {
+            Shape::List(list) => lists[*list].clone(),
+            _ => BTreeSet::new(),
+        };
+        let smallest = parts.iter().map(members).min_by_key(BTreeSet::len).unwrap_or_default();
+        let shape = Shape::All(parts);
+        let sets = Rig::new(Matching::Sets, &lists);
+        let read = sets.check_next(&shape, from, How::unlimited(direction))?;
+        prop_assert!(read <= count * chunks(&smallest), "{} chunks", read);
+        let rows = Rig::new(Matching::Rows, &lists);
+        let read = rows.check_next(&shape, from, How::unlimited(direction))?;
+        let bound = count * (5 * smallest.len() as u64 + 110);
+        prop_assert!(read <= bound, "{} rows of {:?}", read, shape);
+    }
+
+    /// OR of sets reads of each list at most one chunk for each chunk that any list has.
+    #[test]
+    fn or_reads_each_chunk_of_each_list_once(
+        lists in lists(), parts in leaves(), direction in direction(), from in position(),
+    ) {
+        let (count, shape) = (parts.len() as u64, Shape::Any(parts));
+        let all = shape.matches(&lists);
+        let read = Rig::new(Matching::Sets, &lists).check_next(&shape, from, How::unlimited(direction))?;
+        prop_assert!(read <= count * chunks(&all), "{} chunks", read);
+    }
+
+    /// Sizes never promise less than there is, and a node without any is one that nothing matches.
+    #[test]
+    fn sizes_are_upper_bounds(lists in lists(), shape in nested()) {
+        let rig = Rig::new(Matching::Sets, &lists);
+        let matching = shape.matches(&lists).len() as u64;
+        match rig.sized(&shape) {
+            None => prop_assert_eq!(matching, 0),
+            Some(node) => {
+                prop_assert!(node.size_max() >= matching);
+                prop_assert!(node.size_exact().is_none_or(|size| size == matching));
+                prop_assert_ne!(node.size_max(), Sizes::UNKNOWN);
+            }
+        }
+    }
+}
+
+proptest! {
+    // Lists of rows that are long enough to tell a seek from a scan.
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    /// Where a list has many rows between two of the given ordinals, `retain` reads few of them.
+    #[test]
+    fn retain_reads_three_rows_for_each_ordinal(
+        given in proptest::collection::btree_set(0..LONG, 1..40), direction in direction(),
+    ) {
+        let rows = Rig::new(Matching::Rows, &[(0..LONG).collect()]);
+        let read = rows.check_retain(&Shape::List(0), &given, How::unlimited(direction))?;
+        prop_assert!(read <= 3 * given.len() as u64, "{} rows", read);
+    }
+
+    /// Where no size is known, AND finds out which list is the smallest, and seeks in the others.
+    #[test]
+    fn and_of_rows_seeks_in_long_lists(
+        short in proptest::collection::btree_set(0..LONG, 0..8), at in 0..3_usize,
+        direction in direction(),
+    ) {
+        let (long, count) = ((0..LONG).collect::<BTreeSet<u64>>(), short.len() as u64);
+        let mut lists = vec![long.clone(), long];
+        lists.insert(at, short);
+        let shape = Shape::All((0..3).map(Shape::List).collect());
+        let start = if direction == Direction::Forward { 0 } else { u64::MAX };
+        let rows = Rig::new(Matching::Rows, &lists);
+        let read = rows.check_next(&shape, start, How::unlimited(direction))?;
+        prop_assert!(read <= 50 + 10 * count, "{} rows for {}", read, count);
+    }
+}

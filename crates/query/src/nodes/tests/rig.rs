@@ -1,0 +1,280 @@
+//! Posting lists in a store, in either form, the shapes of trees over them, and what they match: a
+//! filter of all ordinals, which is obviously right.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use keyloom_model::{Layout, Matching, PostingKey, attribute, posting_row_prefix};
+use keyloom_store::{
+    BatchAction, BatchWrite, Direction, KeySchema, KeyType, Membership, MemoryStore, ReadSet,
+    SetChange, SetName, Store, SystemClock, TableName, TableSpec, TransactWrite,
+};
+use keyloom_value::{Item, Value};
+use pollster::block_on;
+use proptest::prelude::*;
+
+use crate::hidden::Hidden;
+use crate::nodes::{
+    Batch, Difference, Intersection, Leapfrog, Node, NodeRef, PostingRows, PostingSet, Search,
+    Sizes, Union,
+};
+use crate::ordinal::ordinal_key;
+use crate::posting_list::{PostingList, PostingOwner};
+use crate::{Budget, Metered, ReadCost, Reader};
+
+const MODEL: &str = "[entity.task]\nfields.tags = \"tags\"\n";
+
+/// A tree of nodes over posting lists.
+#[derive(Clone, Debug)]
+pub(super) enum Shape {
+    /// A posting list.
+    List(usize),
+    All(Vec<Shape>),
+    Any(Vec<Shape>),
+    Without(Box<Shape>, Vec<Shape>),
+}
+
+impl Shape {
+    fn has(&self, lists: &[BTreeSet<u64>], ordinal: u64) -> bool {
+        let has = |shape: &Shape| shape.has(lists, ordinal);
+        match self {
+            Shape::List(list) => lists[*list].contains(&ordinal),
+            Shape::All(parts) => parts.iter().all(has),
+            Shape::Any(parts) => parts.iter().any(has),
+            Shape::Without(of, excluded) => has(of) && !excluded.iter().any(has),
+        }
+    }
+
+    /// All ordinals that match.
+    pub(super) fn matches(&self, lists: &[BTreeSet<u64>]) -> BTreeSet<u64> {
+        let all: BTreeSet<u64> = lists.iter().flatten().copied().collect();
+        all.into_iter().filter(|ordinal| self.has(lists, *ordinal)).collect()
+    }
+}
+
+/// Which way a node is read, and how much may be read for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct How {
+    pub(super) direction: Direction,
+    pub(super) budget: Budget,
+}
+
+impl How {
+    pub(super) fn unlimited(direction: Direction) -> How {
+        How { direction, budget: Budget { rows: u64::MAX, bytes: u64::MAX } }
+    }
+}
+
+/// How many chunks some ordinals are in.
+pub(super) fn chunks(ordinals: &BTreeSet<u64>) -> u64 {
+    let chunks: BTreeSet<u64> = ordinals.iter().map(|o| o / ReadSet::CHUNK_ORDINALS).collect();
+    chunks.len() as u64
+}
+
+/// Posting lists in a store that counts what is read of it.
+pub(super) struct Rig {
+    store: Arc<MemoryStore>,
+    table: TableName,
+    layout: Layout,
+    form: Matching,
+    /// What is in each list, of what counts.
+    lists: Vec<BTreeSet<u64>>,
+    hidden: Hidden,
+}
+
+impl Rig {
+    pub(super) fn new(form: Matching, lists: &[BTreeSet<u64>]) -> Rig {
+        let model = keyloom_model::check(MODEL).unwrap();
+        let layout = Layout::new(model, 1, &Item::new()).keeping(form);
+        let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+        let table = TableName::new("data").unwrap();
+        let key = KeySchema::partition("PK", KeyType::B).and_sort("SK", KeyType::B);
+        block_on(store.create_table(TableSpec::new(table.clone(), key))).unwrap();
+        let (lists, hidden) = (lists.to_vec(), Hidden::default());
+        let rig = Rig { store, table, layout, form, lists, hidden };
+        for (index, ordinals) in rig.lists.iter().enumerate() {
+            match form {
+                Matching::Sets => rig.put_set(index, ordinals),
+                Matching::Rows => rig.put_rows(index, ordinals),
+            }
+        }
+        rig
+    }
+
+    /// Hides ordinals from all lists. They stay stored.
+    pub(super) fn hide(&mut self, ordinals: &BTreeSet<u64>) {
+        self.hidden = Hidden::in_all(ordinals.iter().copied().collect());
+        for list in &mut self.lists {
+            list.retain(|ordinal| !ordinals.contains(ordinal));
+        }
+    }
+
+    fn list(&self, index: usize) -> PostingList {
+        let entity = self.layout.model().find("task").unwrap();
+        let field = self.layout.model().entity(entity).find_field("tags").unwrap();
+        let owner = PostingOwner { layout: &self.layout, entity, tenant: None };
+        owner.list(&PostingKey::Tag(field, "key", &index.to_string())).unwrap()
+    }
+
+    fn put_set(&self, index: usize, ordinals: &BTreeSet<u64>) {
+        let change = SetChange {
+            table: self.table.clone(),
+            set: SetName::new(self.list(index).name.as_bytes()).unwrap(),
+            ordinals: ordinals.iter().copied().collect(),
+            becomes: Membership::In,
+        };
+        let transaction = TransactWrite { sets: vec![change], ..TransactWrite::default() };
+        block_on(self.store.transact_write(transaction)).unwrap();
+    }
+
+    fn put_rows(&self, index: usize, ordinals: &BTreeSet<u64>) {
+        let name = self.list(index).name;
+        let (partition, prefix) = posting_row_prefix(name.as_bytes());
+        let row = |ordinal: &u64| {
+            Item::from([
+                (attribute::PARTITION, Value::B(partition.to_vec())),
+                (attribute::SORT, Value::B([prefix, &ordinal_key(*ordinal)].concat())),
+                (attribute::OWNER, Value::B(owner(*ordinal))),
+            ])
+        };
+        let rows: Vec<Item> = ordinals.iter().map(row).collect();
+        for rows in rows.chunks(25) {
+            let put = |row: &Item| BatchAction::Put(self.table.clone(), row.clone());
+            let actions = rows.iter().map(put).collect();
+            assert_eq!(
+                block_on(self.store.batch_write(BatchWrite { actions })).unwrap().actions,
+                []
+            );
+        }
+    }
+
+    fn node(&self, shape: &Shape) -> NodeRef {
+        let all = |parts: &[Shape]| parts.iter().map(|part| self.node(part)).collect::<Vec<_>>();
+        match (shape, self.form) {
+            (Shape::List(list), Matching::Sets) => {
+                PostingSet::new(self.list(*list), Sizes::UNKNOWN).shared()
+            }
+            (Shape::List(list), Matching::Rows) => PostingRows::new(self.list(*list)).shared(),
+            (Shape::All(parts), Matching::Sets) => Intersection::of(all(parts)).unwrap(),
+            (Shape::All(parts), Matching::Rows) => Leapfrog::of(all(parts)).unwrap(),
+            (Shape::Any(parts), _) => Union::of(all(parts)).unwrap(),
+            (Shape::Without(of, excluded), _) => Difference::of(self.node(of), all(excluded)),
+        }
+    }
+
+    /// The node as plans run it: with sizes, where lists are sets. None if nothing can match.
+    pub(super) fn sized(&self, shape: &Shape) -> Option<NodeRef> {
+        let node = self.node(shape);
+        let mut lists = vec![];
+        node.posting_lists(&mut lists);
+        let mut cost = ReadCost::default();
+        let reader = self.reader(&*self.store);
+        let mut search = self.search(&reader, How::unlimited(Direction::Forward), &mut cost);
+        let sizes = block_on(search.sizes(&lists)).unwrap();
+        node.sized(&Sizes::new(&lists, sizes))
+    }
+
+    fn reader<'r>(&'r self, store: &'r dyn keyloom_store::Read) -> Reader<'r> {
+        Reader { store, table: &self.table, layout: &self.layout, now_ms: 0 }
+    }
+
+    fn search<'s>(
+        &'s self,
+        reader: &'s Reader<'s>,
+        how: How,
+        cost: &'s mut ReadCost,
+    ) -> Search<'s> {
+        let How { direction, budget } = how;
+        Search { reader, direction, budget, hidden: &self.hidden, cost }
+    }
+
+    /// Reads a node from a position to its end, and compares every batch with what there is.
+    /// Returns how many rows or chunks were read.
+    pub(super) fn check_next(
+        &self,
+        shape: &Shape,
+        from: u64,
+        how: How,
+    ) -> Result<u64, TestCaseError> {
+        let matching = shape.matches(&self.lists);
+        let Some(node) = self.sized(shape) else {
+            prop_assert_eq!(matching, BTreeSet::new());
+            return Ok(0);
+        };
+        let metered = Metered::new(self.store.clone());
+        let (reader, mut cost) = (self.reader(&metered), ReadCost::default());
+        let mut search = self.search(&reader, how, &mut cost);
+        let mut from = Some(from);
+        // Each batch decides on one ordinal at least that some list has.
+        let mut batches_left = 2 + 5 * 260;
+        while let Some(start) = from {
+            prop_assert!(batches_left > 0, "does not end");
+            batches_left -= 1;
+            let batch = block_on(search.next(&*node, start)).unwrap();
+            let (found, expected) =
+                (in_batch(&batch), between(&matching, start, &batch, how.direction));
+            prop_assert_eq!(found, expected, "from {} in {:?}", start, self.form);
+            let goes_on = batch.ordinals.is_empty() && batch.through.is_some();
+            prop_assert!(
+                !goes_on || search.is_spent() || !self.hidden.is_empty(),
+                "empty from {} in {:?}",
+                start,
+                self.form
+            );
+            if self.form == Matching::Rows {
+                for ordinal in batch.ordinals.iter() {
+                    prop_assert_eq!(batch.owners.get(&ordinal), Some(&owner(ordinal)));
+                }
+            }
+            from = search.next_after(&batch);
+        }
+        counted(&metered, cost)
+    }
+
+    /// Lets a node retain some ordinals, and compares them with what there is. Returns how many rows
+    /// or chunks were read.
+    pub(super) fn check_retain(
+        &self,
+        shape: &Shape,
+        given: &BTreeSet<u64>,
+        how: How,
+    ) -> Result<u64, TestCaseError> {
+        let matching = shape.matches(&self.lists);
+        let Some(node) = self.sized(shape) else {
+            prop_assert_eq!(matching, BTreeSet::new());
+            return Ok(0);
+        };
+        let metered = Metered::new(self.store.clone());
+        let (reader, mut cost) = (self.reader(&metered), ReadCost::default());
+        let mut search = self.search(&reader, how, &mut cost);
+        let kept = block_on(search.retain(&*node, given.iter().copied().collect())).unwrap();
+        let expected: Vec<u64> = given.intersection(&matching).copied().collect();
+        prop_assert_eq!(kept.iter().collect::<Vec<_>>(), expected, "{:?}", self.form);
+        counted(&metered, cost)
+    }
+}
+
+/// What a row says about whose an ordinal is.
+fn owner(ordinal: u64) -> Vec<u8> {
+    format!("owner {ordinal}").into_bytes()
+}
+
+fn in_batch(batch: &Batch) -> Vec<u64> {
+    batch.ordinals.iter().collect()
+}
+
+/// What matches from a position through the end of a batch.
+fn between(matching: &BTreeSet<u64>, from: u64, batch: &Batch, direction: Direction) -> Vec<u64> {
+    let (least, greatest) = match direction {
+        Direction::Forward => (from, batch.through.unwrap_or(u64::MAX)),
+        Direction::Backward => (batch.through.unwrap_or(0), from),
+    };
+    matching.iter().copied().filter(|ordinal| (least..=greatest).contains(ordinal)).collect()
+}
+
+/// Everything that was read of the store was added to the cost.
+fn counted(metered: &Metered<MemoryStore>, cost: ReadCost) -> Result<u64, TestCaseError> {
+    let rows = metered.reads().iter().map(|read| read.rows).sum::<u64>();
+    prop_assert_eq!(cost.rows, rows);
+    Ok(rows)
+}

@@ -1,0 +1,96 @@
+//! A partition of the table or of an index, and reading pages of it.
+
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{Slot, Unreadable};
+use keyloom_store::{Consistency, Direction, IndexName, Page, Query, TableName};
+use keyloom_value::{Item, KeyCondition, Name, Value};
+
+use crate::fetch::unreadable;
+use crate::span::Span;
+use crate::{Error, ReadCost, Reader};
+
+/// A partition, by its key.
+#[derive(Clone, Debug)]
+pub(crate) struct Partition<'p> {
+    /// The index, or none for the table.
+    index: Option<IndexName>,
+    attribute: Name,
+    key: &'p [u8],
+    sort: Name,
+}
+
+/// A request for rows of a partition, in key order.
+pub(crate) struct PageRequest<'r> {
+    pub(crate) partition: &'r Partition<'r>,
+    pub(crate) span: &'r Span,
+    pub(crate) direction: Direction,
+    /// How many rows to read, at most.
+    pub(crate) limit: usize,
+}
+
+impl<'p> Partition<'p> {
+    /// A partition of the table.
+    pub(crate) fn of_table(key: &'p [u8]) -> Partition<'p> {
+        Partition { index: None, attribute: PARTITION.into(), key, sort: SORT.into() }
+    }
+
+    /// A partition of the index of a slot.
+    pub(crate) fn of_slot(slot: Slot, key: &'p [u8]) -> Result<Partition<'p>, Error> {
+        let index = TableName::new(&slot.name()).map_err(keyloom_store::Error::from)?;
+        Ok(Partition { index: Some(index), attribute: slot.partition(), key, sort: slot.sort() })
+    }
+
+    /// The first rows of a span.
+    pub(crate) fn first<'r>(&'r self, span: &'r Span, limit: usize) -> PageRequest<'r> {
+        PageRequest { partition: self, span, direction: Direction::Forward, limit }
+    }
+
+    /// The sort key of a row of this partition.
+    pub(crate) fn sort_of<'r>(&self, row: &'r Item) -> Result<&'r [u8], Error> {
+        let wrong = || unreadable(row, Unreadable { attribute: SORT });
+        row.get(self.sort.as_str()).and_then(Value::as_b).ok_or_else(wrong)
+    }
+
+    /// The name of the sort attribute.
+    pub(crate) fn sort(&self) -> &str {
+        self.sort.as_str()
+    }
+
+    /// Whether a row is in this partition, at a sort key.
+    pub(crate) fn has(&self, row: &Item, sort: &[u8]) -> bool {
+        let bytes = |name: &Name| row.get(name.as_str()).and_then(Value::as_b);
+        bytes(&self.attribute) == Some(self.key) && bytes(&self.sort) == Some(sort)
+    }
+}
+
+impl Reader<'_> {
+    /// Reads one page, and adds what it read to the cost.
+    pub(crate) async fn page(
+        &self,
+        request: PageRequest<'_>,
+        cost: &mut ReadCost,
+    ) -> Result<Page, Error> {
+        let PageRequest { partition, span, direction, limit } = request;
+        if span.is_empty {
+            return Ok(Page::default());
+        }
+        let key = KeyCondition::equal(&partition.attribute, partition.key.to_vec());
+        let key = match span.test() {
+            Some(test) => key.and(&partition.sort, test),
+            None => key,
+        };
+        let mut query = Query::new(self.table, key);
+        if partition.index.is_some() {
+            // DynamoDB's global indexes take no other. What they return is checked against the
+            // table, which is read strongly.
+            query.consistency = Consistency::Eventual;
+        }
+        query.index = partition.index.clone();
+        query.direction = direction;
+        query.limit = Some(u32::try_from(limit).unwrap_or(u32::MAX));
+        let page = self.store.query(query).await?;
+        cost.rows += page.scanned;
+        cost.bytes += page.scanned_bytes;
+        Ok(page)
+    }
+}
