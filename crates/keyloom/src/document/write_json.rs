@@ -7,7 +7,7 @@ use keyloom_value::{Item, Value};
 /// Formats an item as JSON on one line, names in order, numbers with all digits.
 ///
 /// Bytes become base64, and sets become arrays; an item made by
-/// [`Entity::show`](keyloom_model::Entity::show) has neither. O(n).
+/// [`Entity::to_external`](keyloom_model::Entity::to_external) has neither. O(n).
 pub fn item_to_json(item: &Item) -> String {
     let mut json = String::new();
     write_object(&mut json, item);

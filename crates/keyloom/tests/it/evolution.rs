@@ -137,8 +137,8 @@ fn a_new_unique_holds_at_once_and_finds_when_everything_was_looked_at() {
             block_on(db.update("ingredient", record.id(), &code)).unwrap();
         }
         let unique = with(CODE).replace(
-            "unique = [\"name\"]                             # in all",
-            "unique = [\"name\", \"code\"] # in all",
+            "unique = [\"name\"]                             # across all",
+            "unique = [\"name\", \"code\"] # across all",
         );
         let db = world.open(&unique);
         let code = [("code", Value::from("3"))];
@@ -174,8 +174,8 @@ fn what_is_refused_leaves_every_byte_as_it_was() {
                 .replace("order = \"-starts\"", ""),
             with("fields.code = \"text\""),
             with("fields.code = \"text = 'same'\"").replace(
-                "unique = [\"name\"]                             # in all",
-                "unique = [\"name\", \"code\"] # in all",
+                "unique = [\"name\"]                             # across all",
+                "unique = [\"name\", \"code\"] # across all",
             ),
             with("list.by_shop = { by = \"category\", order = \"nmae\" }"),
         ];

@@ -78,7 +78,7 @@ fn what_is_not_json_is_told_with_its_place() {
         ),
         (
             "{\"a\": \"\n\"}",
-            "line 1, column 8: `a`: a text has a control character; write it as `\\n` or `\\u0000`",
+            "line 1, column 8: `a`: a string contains a control character; escape it as `\\n` or `\\u0000`",
         ),
         ("{\"a\": \"\\x\"}", "line 1, column 9: `a`: expected an escape such as `\\n`, found `x`"),
         (
@@ -87,15 +87,15 @@ fn what_is_not_json_is_told_with_its_place() {
         ),
         (
             "{\"a\": \"\\ud800\"}",
-            "line 1, column 8: `a`: half of a character is escaped; write the other half after it, or the character",
+            "line 1, column 8: `a`: unpaired surrogate; escape both halves, or write the character itself",
         ),
         (
             "{\"a\": \"\\ud800\\u0041\"}",
-            "line 1, column 8: `a`: half of a character is escaped; write the other half after it, or the character",
+            "line 1, column 8: `a`: unpaired surrogate; escape both halves, or write the character itself",
         ),
         (
             "{\"a\": \"\\udc00\"}",
-            "line 1, column 8: `a`: half of a character is escaped; write the other half after it, or the character",
+            "line 1, column 8: `a`: unpaired surrogate; escape both halves, or write the character itself",
         ),
         ("{} {}", "line 1, column 4: expected nothing after the document, found `{`"),
         ("[]", "line 1, column 1: expected an object"),
