@@ -116,7 +116,7 @@ fn refused_copies_overwrite_nothing() {
         (&["restore", "--from", &backup, "--log", &missing, "--to", &new], "Keyloom database"),
         (
             &["restore", "--from", &backup, "--to", &new, "--until", "2001-01-01T00:00:00Z"],
-            "choose another moment",
+            "choose another one, an older backup",
         ),
         (
             &["restore", "--from", &backup, "--to", &new, "--until", "noon"],

@@ -69,7 +69,7 @@ fn entities_in_a_cycle_are_imported_in_one_transaction() {
         (10..200).map(|id| person(id, Some(if id < 199 { id + 1 } else { 10 }))).collect();
     let (success, _, err) = import(&other, &long);
     assert!(!success && err.contains("189 others refer to each other"), "{err}");
-    assert!(err.contains("one transaction has at most 100"), "{err}");
+    assert!(err.contains("touches 190 rows, and the limit is 100"), "{err}");
 }
 
 #[test]

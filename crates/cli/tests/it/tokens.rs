@@ -51,7 +51,7 @@ fn invalid_tokens_are_refused_and_nothing_is_created() {
         (&["create", "--data", &data, "--role", "god"], "possible values: reader, writer, admin"),
         (
             &["create", "--data", &data, "--role", "admin", "--tenant", "a"],
-            "An admin is of no tenant",
+            "An admin token cannot be limited to a tenant",
         ),
         (
             &["create", "--data", &data, "--role", "reader", "--expires", "soon"],
