@@ -208,7 +208,7 @@ fn the_receiver_refuses_requests_of_others() {
         if let [text, mail, webhook] = errors[..] {
             assert_eq!(text, "The receiver refused it: status 413.");
             assert_eq!(mail, "The mail server refused it: 552 Message too large.");
-            assert!(webhook.contains("only public addresses may be reached"), "{webhook}");
+            assert!(webhook.contains("only public addresses are allowed"), "{webhook}");
             break;
         }
         assert!(Instant::now() < deadline, "{timeline:#}");
