@@ -32,7 +32,7 @@ fn judge(json: &[u8]) {
             let text = String::from_utf8_lossy(json);
             let found = text.split('\n').nth(line - 1).expect("there is such a line");
             assert!(column <= found.chars().count() + 1, "{told}: {text}");
-            let is_stricter = ["twice", "deep", "digits", "too large", "too close"];
+            let is_stricter = ["duplicate", "deep", "digits", "too large", "too close"];
             assert!(
                 theirs.is_err() || is_stricter.iter().any(|reason| told.contains(reason)),
                 "{told}: {text}"
