@@ -99,8 +99,8 @@ impl Filter {
                 let field = entity.find_field(name).ok_or_else(|| no_field(entity, name))?;
                 filters.facet(field, entity.field(field).of.to_stored(value))
             }
-            Kind::All(parts) => Ok(filters.all(all(parts)?)),
-            Kind::Any(parts) => Ok(filters.any(all(parts)?)),
+            Kind::All(parts) => filters.all(all(parts)?),
+            Kind::Any(parts) => filters.any(all(parts)?),
             Kind::Not(part) => Ok(part.resolve(filters)?.not()),
         };
         Ok(resolved.map_err(query::Error::from)?)
@@ -113,7 +113,8 @@ pub(crate) fn resolve_all(
     filters: Filters<'_>,
 ) -> Result<Option<query::Filter>, Error> {
     let parts = all.iter().map(|filter| filter.resolve(filters));
-    Ok(filters.all(parts.collect::<Result<_, Error>>()?).if_selective())
+    let parts = parts.collect::<Result<_, Error>>()?;
+    Ok(filters.all(parts).map_err(query::Error::from)?.if_selective())
 }
 
 /// Returns the field that holds the tags.

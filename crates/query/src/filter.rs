@@ -63,6 +63,8 @@ pub struct Filters<'m> {
 const DEPTH_MAX: usize = 16;
 const TESTS_MAX: usize = 300;
 
+const TOO_LARGE: RequestError = RequestError::FilterTooLarge { depth: DEPTH_MAX, tests: TESTS_MAX };
+
 const EVERYTHING: Filter = Filter::All(vec![]);
 const NOTHING: Filter = Filter::Any(vec![]);
 
@@ -103,27 +105,35 @@ impl Filters<'_> {
     }
 
     /// Entities that pass all of these.
-    pub fn all(&self, filters: Vec<Filter>) -> Filter {
+    ///
+    /// # Errors
+    ///
+    /// If there are more of them than a filter can have tests.
+    pub fn all(&self, filters: Vec<Filter>) -> Result<Filter, RequestError> {
         let parts = parts_of(filters, |filter| match filter {
             Filter::All(inner) => Ok(inner),
             other => Err(other),
-        });
-        match parts.contains(&NOTHING) {
+        })?;
+        Ok(match parts.contains(&NOTHING) {
             true => NOTHING,
             false => one_or(parts, Filter::All),
-        }
+        })
     }
 
     /// Entities that pass at least one of these.
-    pub fn any(&self, filters: Vec<Filter>) -> Filter {
+    ///
+    /// # Errors
+    ///
+    /// If there are more of them than a filter can have tests.
+    pub fn any(&self, filters: Vec<Filter>) -> Result<Filter, RequestError> {
         let parts = parts_of(filters, |filter| match filter {
             Filter::Any(inner) => Ok(inner),
             other => Err(other),
-        });
-        match parts.contains(&EVERYTHING) || names_all_values(self.entity, &parts) {
+        })?;
+        Ok(match parts.contains(&EVERYTHING) || names_all_values(self.entity, &parts) {
             true => EVERYTHING,
             false => one_or(parts, Filter::Any),
-        }
+        })
     }
 
     fn check_tags(&self, field: FieldId) -> Result<(), RequestError> {
@@ -169,7 +179,7 @@ impl Filter {
     pub(crate) fn check_size(&self) -> Result<(), RequestError> {
         match self.count_tests(0).is_some_and(|tests| tests <= TESTS_MAX) {
             true => Ok(()),
-            false => Err(RequestError::FilterTooLarge { depth: DEPTH_MAX, tests: TESTS_MAX }),
+            false => Err(TOO_LARGE),
         }
     }
 
@@ -235,17 +245,24 @@ impl Filter {
     }
 }
 
-/// Filters, each once; those that `open` takes apart are replaced by their parts.
-fn parts_of(filters: Vec<Filter>, open: fn(Filter) -> Result<Vec<Filter>, Filter>) -> Vec<Filter> {
+/// Filters, each once; those that `open` takes apart are replaced by their parts. Stops at the first
+/// part too many: finding duplicates takes time by the square of the number of parts.
+fn parts_of(
+    filters: Vec<Filter>,
+    open: fn(Filter) -> Result<Vec<Filter>, Filter>,
+) -> Result<Vec<Filter>, RequestError> {
     let mut parts = vec![];
     for filter in filters {
         for part in open(filter).unwrap_or_else(|other| vec![other]) {
             if !parts.contains(&part) {
                 parts.push(part);
             }
+            if parts.len() > TESTS_MAX {
+                return Err(TOO_LARGE);
+            }
         }
     }
-    parts
+    Ok(parts)
 }
 
 fn one_or(mut filters: Vec<Filter>, several: fn(Vec<Filter>) -> Filter) -> Filter {
@@ -283,4 +300,65 @@ fn value_count(field: &Field) -> Option<u64> {
         _ => None,
     };
     count.filter(|_| field.presence == Presence::Required)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use keyloom_model::check;
+
+    /// Calls `f` with the filters of a list whose entities have tags.
+    fn with_filters<T>(f: impl FnOnce(Filters<'_>, FieldId) -> T) -> T {
+        let text = "[entity.task]\nfields.tags = \"tags\"\nlist.all = {}\n";
+        let model = check(text).unwrap();
+        let entity = model.entity(model.find("task").unwrap());
+        let filters = Filters { entity, list: entity.find_list("all").unwrap() };
+        f(filters, entity.find_field("tags").unwrap())
+    }
+
+    #[test]
+    fn a_filter_has_at_most_300_different_tests() {
+        let of = |values: std::ops::Range<usize>| {
+            with_filters(|filters, tags| {
+                let one = |n: usize| filters.tag(tags, "n", &n.to_string()).unwrap();
+                let values: Vec<usize> = values.collect();
+                let twice = values.iter().chain(&values).map(|n| one(*n)).collect();
+                filters.any(twice)?.check_size()
+            })
+        };
+        assert_eq!(of(0..300), Ok(()));
+        assert_eq!(of(0..301), Err(TOO_LARGE));
+    }
+
+    /// A request of megabytes must not be compared with itself.
+    #[test]
+    fn a_filter_of_a_million_tests_is_refused_at_the_first_too_many() {
+        with_filters(|filters, tags| {
+            let mut parts: Vec<Filter> = (0..1_000_000)
+                .map(|n: usize| filters.tag(tags, "n", &n.to_string()).unwrap())
+                .collect();
+            assert_eq!(filters.all(parts.clone()), Err(TOO_LARGE));
+            parts.reverse();
+            assert_eq!(filters.any(parts), Err(TOO_LARGE));
+        });
+    }
+
+    #[test]
+    fn a_filter_nests_at_most_16_deep() {
+        let nested = |depth: usize| {
+            with_filters(|filters, tags| {
+                let one = |n: usize| filters.tag(tags, "n", &n.to_string()).unwrap();
+                let mut filter = one(0);
+                for n in 1..=depth {
+                    filter = match n % 2 {
+                        0 => filters.all(vec![filter, one(n)])?,
+                        _ => filters.any(vec![filter, one(n)])?,
+                    };
+                }
+                filter.check_size()
+            })
+        };
+        assert_eq!(nested(16), Ok(()));
+        assert_eq!(nested(17), Err(TOO_LARGE));
+    }
 }

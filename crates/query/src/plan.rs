@@ -251,16 +251,20 @@ mod tests {
         filters.tag(field, key, value).unwrap()
     }
 
+    fn all<const N: usize>(filters: Filters<'_>, parts: [Filter; N]) -> Filter {
+        filters.all(parts.into()).unwrap()
+    }
+
     #[test]
     fn the_smallest_comes_first() {
-        let plan = planned("all", |f| f.all(vec![tag(f, "x", "9"), tag(f, "y", "3")]));
+        let plan = planned("all", |f| all(f, [tag(f, "x", "9"), tag(f, "y", "3")]));
         assert_eq!(plan, "in all of, the rarest first [the tag `y:3` (3), the tag `x:9` (9)]");
     }
 
     #[test]
     fn tags_of_a_declared_combination_are_looked_up_together() {
         let plan =
-            planned("all", |f| f.all(vec![tag(f, "b", "2"), tag(f, "x", "1"), tag(f, "a", "7")]));
+            planned("all", |f| all(f, [tag(f, "b", "2"), tag(f, "x", "1"), tag(f, "a", "7")]));
         let expected = "in all of, the rarest first [the tag `x:1` (1), the declared combination \
                         `a:7` + `b:2` (2)]";
         assert_eq!(plan, expected);
@@ -268,11 +272,11 @@ mod tests {
 
     #[test]
     fn what_is_empty_is_not_read() {
-        let both = |f: Filters<'_>| f.all(vec![tag(f, "x", "0"), tag(f, "y", "3")]);
+        let both = |f: Filters<'_>| all(f, [tag(f, "x", "0"), tag(f, "y", "3")]);
         assert_eq!(planned("all", both), "nothing");
-        let either = |f: Filters<'_>| f.any(vec![tag(f, "x", "0"), tag(f, "y", "3")]);
+        let either = |f: Filters<'_>| f.any(vec![tag(f, "x", "0"), tag(f, "y", "3")]).unwrap();
         assert_eq!(planned("all", either), "the tag `y:3` (3)");
-        let without = |f: Filters<'_>| f.all(vec![tag(f, "y", "3"), tag(f, "x", "0").not()]);
+        let without = |f: Filters<'_>| all(f, [tag(f, "y", "3"), tag(f, "x", "0").not()]);
         assert_eq!(planned("all", without), "the tag `y:3` (3)");
     }
 
