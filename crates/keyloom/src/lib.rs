@@ -118,6 +118,7 @@ mod record;
 mod schema;
 mod scope;
 mod stamp;
+mod system_rows;
 mod tags;
 mod tree;
 mod verify;

@@ -1,12 +1,12 @@
 //! The records of deletions, as read from the table.
 
-use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::attribute::SORT;
 use keyloom_query::{DeletionState, deletion_key};
-use keyloom_store::Query;
-use keyloom_value::{Item, KeyBytes, KeyCondition, Number, Value};
+use keyloom_value::{Item, KeyBytes, Number, Value};
 
 use crate::db::Shared;
 use crate::error::Error;
+use crate::system_rows::system_rows;
 use crate::write::{DeletionRecord, LEFT, TOTAL};
 
 /// A deletion that has not ended.
@@ -23,17 +23,8 @@ pub(super) struct OpenDeletion {
 impl OpenDeletion {
     /// Reads all records. One query.
     pub(super) async fn all(shared: &Shared) -> Result<Vec<OpenDeletion>, Error> {
-        let partition = deletion_key("").partition.into_vec();
-        let mut query = Query::new(&shared.table, KeyCondition::equal(PARTITION, partition));
-        let mut all = vec![];
-        loop {
-            let page = shared.store.query(query.clone()).await?;
-            all.extend(page.items.into_iter().filter_map(OpenDeletion::read));
-            match page.last_key {
-                None => return Ok(all),
-                start => query.start = start,
-            }
-        }
+        let rows = system_rows(&*shared.store, &shared.table, deletion_key("")).await?;
+        Ok(rows.into_iter().filter_map(OpenDeletion::read).collect())
     }
 
     /// Whether it is too large for one transaction: then its record counts what was marked.

@@ -11,14 +11,15 @@
 
 use keyloom_model::RowKey;
 use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_store::TransactAction;
 use keyloom_store::{Error as StoreError, FeedStart, Get, Put, SeqNo, ShardId, TableName};
-use keyloom_store::{Query, TransactAction};
-use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Path, Value};
+use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
 use super::consumer::Consumer;
 use super::feed::Feed;
 use crate::db::{Shared, unknown};
 use crate::error::Error;
+use crate::system_rows::system_rows;
 use crate::write::PlannedAction;
 
 const NAME: &str = "consumer";
@@ -235,16 +236,8 @@ impl<'s> Checkpoints<'s> {
     }
 
     async fn all(self) -> Result<Vec<Checkpoint>, Error> {
-        let partition = RowKey::system(NAME, &[]).partition.into_vec();
-        let mut query = Query::new(&self.shared.table, KeyCondition::equal(PARTITION, partition));
-        let mut checkpoints = vec![];
-        loop {
-            let page = self.shared.store.query(query.clone()).await?;
-            checkpoints.extend(page.items.iter().filter_map(Checkpoint::read));
-            match page.last_key {
-                None => return Ok(checkpoints),
-                start => query.start = start,
-            }
-        }
+        let Shared { store, table, .. } = self.shared;
+        let rows = system_rows(&**store, table, RowKey::system(NAME, &[])).await?;
+        Ok(rows.iter().filter_map(Checkpoint::read).collect())
     }
 }

@@ -11,18 +11,16 @@ use std::collections::BTreeMap;
 
 use super::consumer::Consumer;
 use super::effects::Effects;
-use super::handle::{BATCH_BYTES_MAX, BATCH_MAX, Flow};
+use super::handle::{BATCH_BYTES_MAX, Flow};
 use super::poster::{Outcome, Post, Poster};
-use super::progress::{Advance, Held, LeaseUse, Progress};
+use super::progress::{Advance, BATCH_MAX, Held, LeaseUse, Progress};
 use super::put_aside::{Aside, retry_job};
 use super::select::Selected;
 use super::waiting::WaitingLanes;
 use super::{Event, Job, Work};
 use crate::db::Db;
 use crate::error::Error;
-
-/// How often a commit is tried while others change its lanes.
-const ATTEMPTS_MAX: usize = 16;
+use crate::write::Attempts;
 
 /// One consumer that delivers the events of a page.
 pub(crate) struct Delivering<'d> {
@@ -106,7 +104,9 @@ impl Delivering<'_> {
         for post in settled {
             effects.jobs.extend(self.job(post)?);
         }
-        for _ in 0..ATTEMPTS_MAX {
+        let mut attempts = Attempts::new(&self.db.shared.stamps);
+        loop {
+            attempts.next().await?;
             let advance = Advance { db: self.db, effects: &effects, last, lease };
             match self.progress.commit(advance).await {
                 Ok(()) => {
@@ -118,7 +118,6 @@ impl Delivering<'_> {
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::Contended)
     }
 
     /// Returns the job that an event becomes; none if it was delivered.

@@ -9,7 +9,7 @@ use keyloom_model::Target;
 use super::consumer::Consumer;
 use super::effects::{Effects, Failure};
 use super::handlers::EventHandler;
-use super::progress::{Advance, LeaseUse, Progress};
+use super::progress::{Advance, BATCH_MAX, LeaseUse, Progress};
 use super::put_aside::{Aside, retry_job};
 use super::select::Selected;
 use super::waiting::WaitingLanes;
@@ -17,8 +17,6 @@ use super::{Event, Handlers, Job, Work};
 use crate::db::Db;
 use crate::error::Error;
 
-/// How many events share a transaction, if their handler depends on the event alone.
-pub(crate) const BATCH_MAX: usize = 16;
 /// How many bytes of payloads share a transaction, if it has more than one.
 pub(crate) const BATCH_BYTES_MAX: usize = 1024 * 1024;
 

@@ -22,6 +22,7 @@ use crate::db::Db;
 use crate::error::Error;
 use crate::read::ListQuery;
 use crate::record::Record;
+use crate::write::Attempts;
 
 /// How many jobs of a status run in one step.
 const JOBS_MAX: usize = 16;
@@ -29,8 +30,6 @@ const JOBS_MAX: usize = 16;
 const DUE_MAX: u32 = 64;
 /// How many pages of due jobs it searches for one that it can run.
 const DUE_PAGES_MAX: usize = 16;
-/// How often the end of a job is tried while others change its lane.
-const ATTEMPTS_MAX: usize = 16;
 /// When to look again for jobs that cannot be listed yet.
 const BUILDING_MS: i64 = 1_000;
 /// After how long a due, queued job checks whether there is still a job before it.
@@ -181,7 +180,8 @@ impl JobRunner<'_> {
     /// Ends a job with its effects. Returns a failure if the effects caused an error.
     async fn finish(&self, job: &Record, effects: Effects) -> Result<Option<Failure>, Error> {
         let db = self.db.shared.db(job.get("tenant").cloned());
-        for _ in 0..ATTEMPTS_MAX {
+        let mut attempts = Attempts::new(&self.db.shared.stamps);
+        while attempts.next().await.is_ok() {
             let mut patch = Status::Done.end(self.db.shared.now_ms());
             patch.insert("error", Value::Null);
             patch.insert("result", effects.result.clone().unwrap_or(Value::Null));
@@ -202,11 +202,13 @@ impl JobRunner<'_> {
     /// Lets a job wait for another attempt, or makes it a dead letter.
     async fn fail(&self, job: &Record, failure: &Failure) -> Result<(), Error> {
         let shared = &self.db.shared;
-        let (retry, attempts) = (self.retry_of(job), number(job, "attempts"));
-        let is_dead = failure.is_final || attempts >= i64::from(retry.attempts_max);
-        for _ in 0..ATTEMPTS_MAX {
+        let (retry, made) = (self.retry_of(job), number(job, "attempts"));
+        let is_dead = failure.is_final || made >= i64::from(retry.attempts_max);
+        let mut attempts = Attempts::new(&shared.stamps);
+        loop {
+            attempts.next().await?;
             let now_ms = shared.now_ms();
-            let due_ms = now_ms.saturating_add(retry.delay_ms(attempts, &shared.stamps)?);
+            let due_ms = now_ms.saturating_add(retry.delay_ms(made, &shared.stamps)?);
             let mut patch = match is_dead {
                 true => Status::Failed.end(now_ms),
                 false => Item::from([
@@ -225,7 +227,6 @@ impl JobRunner<'_> {
                 return Ok(());
             }
         }
-        Err(Error::Contended)
     }
 
     /// Whether nobody has taken over or canceled a job since it was read.

@@ -9,9 +9,7 @@ use super::transaction::JobTransaction;
 use crate::db::Db;
 use crate::error::Error;
 use crate::record::Record;
-
-/// How often a change is tried while others change its job or lane.
-const ATTEMPTS_MAX: usize = 16;
+use crate::write::Attempts;
 
 /// The jobs of a database.
 #[derive(Clone, Copy)]
@@ -26,14 +24,15 @@ impl<'d> Jobs<'d> {
 
     pub(crate) async fn schedule(self, job: Job) -> Result<Record, Error> {
         let effects = Effects::new().schedule(job);
-        for _ in 0..ATTEMPTS_MAX {
+        let mut attempts = Attempts::new(&self.db.shared.stamps);
+        loop {
+            attempts.next().await?;
             match JobTransaction::new(self.db).commit(&effects).await {
                 Err(Error::Contended) => {}
                 Err(error) => return Err(error),
                 Ok(mut records) => return records.pop().flatten().ok_or(Error::Contended),
             }
         }
-        Err(Error::Contended)
     }
 
     pub(crate) async fn cancel(self, id: &str) -> Result<Record, Error> {
@@ -74,7 +73,9 @@ impl<'d> Jobs<'d> {
         patch: impl Fn(&Record, i64) -> Option<Item>,
     ) -> Result<Record, Error> {
         require_jobs(&self.db.shared)?;
-        for _ in 0..ATTEMPTS_MAX {
+        let mut attempts = Attempts::new(&self.db.shared.stamps);
+        loop {
+            attempts.next().await?;
             let found = self.db.get(JOB, id).await?;
             let not_found = || Error::NotFound { entity: JOB.to_owned(), id: id.to_owned() };
             let job = found.ok_or_else(not_found)?;
@@ -89,6 +90,5 @@ impl<'d> Jobs<'d> {
                 Err(error) => return Err(error),
             }
         }
-        Err(Error::Contended)
     }
 }

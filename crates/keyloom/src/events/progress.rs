@@ -4,7 +4,6 @@ use keyloom_store::ChangePage;
 
 use super::checkpoint::{Checkpoint, Checkpoints, Lease};
 use super::effects::Effects;
-use super::handle::BATCH_MAX;
 use super::heartbeat::Heartbeat;
 use super::scanned::Scanned;
 use super::transaction::JobTransaction;
@@ -13,6 +12,8 @@ use super::{Event, Work};
 use crate::db::Db;
 use crate::error::Error;
 
+/// How many events share a transaction, if their handler depends on the event alone.
+pub(crate) const BATCH_MAX: usize = 16;
 /// How many row changes are read at once: full batches, and no more than lanes can be read at once.
 pub(crate) const CHANGES_MAX: usize = 6 * BATCH_MAX;
 /// After how long a checkpoint is written even if nothing was for its consumer, so that the feed is

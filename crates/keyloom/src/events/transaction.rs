@@ -121,7 +121,7 @@ impl<'t> JobTransaction<'t> {
     }
 }
 
-/// Whether a transaction may succeed if it is tried again at once: a job or a lane has changed.
+/// Whether a transaction may succeed if it is tried again: a job or a lane has changed.
 pub(crate) fn is_transient(error: &Error) -> bool {
     match error {
         Error::Contended => true,

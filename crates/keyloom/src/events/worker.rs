@@ -5,12 +5,13 @@
 //! ```
 
 use keyloom_model::RowKey;
-use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
-use keyloom_store::{Delete, Error as StoreError, Get, Put, Query};
-use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Path, Value};
+use keyloom_model::attribute::{EXPIRY, SORT};
+use keyloom_store::{Delete, Error as StoreError, Get, Put};
+use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
 use crate::db::Shared;
 use crate::error::Error;
+use crate::system_rows::system_rows;
 
 const NAME: &str = "worker";
 const SEEN: &str = "seen";
@@ -83,16 +84,8 @@ impl<'s> Workers<'s> {
     }
 
     pub(crate) async fn all(self) -> Result<Vec<Worker>, Error> {
-        let partition = RowKey::system(NAME, &[]).partition.into_vec();
-        let mut query = Query::new(&self.shared.table, KeyCondition::equal(PARTITION, partition));
-        let mut workers = vec![];
-        loop {
-            let page = self.shared.store.query(query.clone()).await?;
-            workers.extend(page.items.iter().filter_map(Worker::read));
-            match page.last_key {
-                None => return Ok(workers),
-                start => query.start = start,
-            }
-        }
+        let Shared { store, table, .. } = self.shared;
+        let rows = system_rows(&**store, table, RowKey::system(NAME, &[])).await?;
+        Ok(rows.iter().filter_map(Worker::read).collect())
     }
 }

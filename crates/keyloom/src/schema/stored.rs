@@ -10,13 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{Matching, RowKey};
-use keyloom_store::{
-    CancelReason, Delete, Put, Query, Store, TableName, TransactAction, TransactWrite,
-};
-use keyloom_value::{Condition, Item, KeyBytes, KeyCondition, Number, Path, Value};
+use keyloom_store::{CancelReason, Delete, Put, Store, TableName, TransactAction, TransactWrite};
+use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
 use super::Pending;
 use crate::error::Error;
+use crate::system_rows::system_rows;
 
 const MODEL: &str = "model";
 const HEAD: &str = "head";
@@ -85,17 +84,7 @@ impl Stored {
         store: &dyn Store,
         table: &TableName,
     ) -> Result<Option<Stored>, Error> {
-        let partition = RowKey::system(MODEL, &[]).partition.into_vec();
-        let mut query = Query::new(table, KeyCondition::equal(PARTITION, partition));
-        let mut rows = vec![];
-        loop {
-            let page = store.query(query.clone()).await?;
-            rows.extend(page.items);
-            match page.last_key {
-                None => break,
-                start => query.start = start,
-            }
-        }
+        let rows = system_rows(store, table, RowKey::system(MODEL, &[])).await?;
         if rows.is_empty() {
             return Ok(None);
         }

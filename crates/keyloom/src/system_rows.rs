@@ -1,0 +1,27 @@
+//! Reads all rows of one partition of system rows: models, checkpoints, workers, deletion records.
+
+use keyloom_model::RowKey;
+use keyloom_model::attribute::PARTITION;
+use keyloom_store::{Query, Store, TableName};
+use keyloom_value::{Item, KeyCondition};
+
+use crate::error::Error;
+
+/// Returns the rows that share the partition of `key`, in the order of their sort keys.
+pub(crate) async fn system_rows(
+    store: &dyn Store,
+    table: &TableName,
+    key: RowKey,
+) -> Result<Vec<Item>, Error> {
+    let is_in_partition = KeyCondition::equal(PARTITION, key.partition.into_vec());
+    let mut query = Query::new(table, is_in_partition);
+    let mut rows = vec![];
+    loop {
+        let page = store.query(query.clone()).await?;
+        rows.extend(page.items);
+        match page.last_key {
+            None => return Ok(rows),
+            start => query.start = start,
+        }
+    }
+}
