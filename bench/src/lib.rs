@@ -5,4 +5,4 @@ pub mod postgres;
 mod process;
 
 pub use http_client::HttpClient;
-pub use process::{Running, folder, free_port, run};
+pub use process::{Running, folder, free_port, other_build, run};

@@ -62,6 +62,13 @@ pub fn folder() -> Result<PathBuf, String> {
     program.parent().map(Path::to_owned).ok_or_else(|| "this program has no folder".to_owned())
 }
 
+/// Returns the path after `--beside` on the command line: another build of `keyloom`, to be measured
+/// in turns with this one.
+pub fn other_build() -> Option<PathBuf> {
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--beside");
+    arguments.nth(1).map(PathBuf::from)
+}
+
 /// Returns an unused port.
 ///
 /// # Errors

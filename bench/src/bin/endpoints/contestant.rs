@@ -1,6 +1,6 @@
 //! The servers: how each is installed and started.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use keyloom_bench::{Running, folder, free_port, run};
@@ -10,7 +10,7 @@ pub(crate) struct Contestant {
     pub(crate) name: &'static str,
     /// Whether an acknowledged write is durable, for the table.
     pub(crate) durable: &'static str,
-    start: fn(&Location) -> Result<Command, String>,
+    start: Box<dyn Fn(&Location) -> Result<Command, String>>,
 }
 
 /// Where it is installed, stores its data and listens.
@@ -22,22 +22,42 @@ struct Location {
 
 /// Returns all servers, in the order of the table.
 #[rustfmt::skip] // A table: one server, one line.
-pub(crate) fn all() -> [Contestant; 7] {
-    [
-        Contestant { name: "keyloom", durable: "yes", start: |location| keyloom(location, "sync") },
-        Contestant { name: "keyloom relaxed", durable: "within 0.1 s", start: |location| keyloom(location, "relaxed") },
-        Contestant { name: "dynoxide on disk", durable: "yes", start: |location| dynoxide(location, true) },
-        Contestant { name: "dynoxide", durable: "no, memory", start: |location| dynoxide(location, false) },
-        Contestant { name: "dynalite on disk", durable: "no sync", start: |location| dynalite(location, true) },
-        Contestant { name: "dynalite", durable: "no, memory", start: |location| dynalite(location, false) },
-        Contestant { name: "ministack", durable: "no, memory", start: ministack },
-    ]
+pub(crate) fn all() -> Result<Vec<Contestant>, String> {
+    let program = folder()?.join("keyloom");
+    let relaxed = program.clone();
+    Ok(vec![
+        Contestant::new("keyloom", "yes", move |location| keyloom(location, &program, "sync")),
+        Contestant::new("keyloom relaxed", "within 0.1 s", move |location| keyloom(location, &relaxed, "relaxed")),
+        Contestant::new("dynoxide on disk", "yes", |location| dynoxide(location, true)),
+        Contestant::new("dynoxide", "no, memory", |location| dynoxide(location, false)),
+        Contestant::new("dynalite on disk", "no sync", |location| dynalite(location, true)),
+        Contestant::new("dynalite", "no, memory", |location| dynalite(location, false)),
+        Contestant::new("ministack", "no, memory", ministack),
+    ])
+}
+
+/// Returns another build of Keyloom, and this one.
+pub(crate) fn builds(other: PathBuf) -> Result<Vec<Contestant>, String> {
+    let program = folder()?.join("keyloom");
+    let start = |program: PathBuf| move |location: &Location| keyloom(location, &program, "sync");
+    Ok(vec![
+        Contestant::new("the other build", "yes", start(other)),
+        Contestant::new("this build", "yes", start(program)),
+    ])
 }
 
 impl Contestant {
+    fn new(
+        name: &'static str,
+        durable: &'static str,
+        start: impl Fn(&Location) -> Result<Command, String> + 'static,
+    ) -> Contestant {
+        Contestant { name, durable, start: Box::new(start) }
+    }
+
     pub(crate) fn start(&self) -> Result<Running, String> {
         let folder = folder()?;
-        let data = folder.join("endpoint-data");
+        let data = folder.join(format!("endpoint-data-{}", self.name.replace(' ', "-")));
         let _ = std::fs::remove_dir_all(&data);
         std::fs::create_dir_all(&data).map_err(|error| error.to_string())?;
         let port = free_port().map_err(|error| error.to_string())?;
@@ -47,12 +67,11 @@ impl Contestant {
     }
 }
 
-fn keyloom(location: &Location, durability: &str) -> Result<Command, String> {
-    let binary = folder()?.join("keyloom");
-    if !binary.exists() {
+fn keyloom(location: &Location, program: &Path, durability: &str) -> Result<Command, String> {
+    if !program.exists() {
         return Err("build it first: cargo build --release -p keyloom-cli".to_owned());
     }
-    let mut command = Command::new(binary);
+    let mut command = Command::new(program);
     command
         .args(["dynamodb", "--durability", durability, "--data"])
         .arg(location.data.join("store"));

@@ -23,7 +23,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use attack::Attack;
-use keyloom_bench::{folder, run};
+use keyloom_bench::{folder, other_build, run};
 use load::{Outcome, Request};
 use served::Served;
 
@@ -41,9 +41,8 @@ fn main() -> Result<(), String> {
     let round = Duration::from_secs(if is_quick { 1 } else { 5 });
     run(Command::new("cargo").args(["build", "--release", "--quiet", "-p", "keyloom-cli"]))?;
     let mut programs: Vec<(&str, PathBuf)> = vec![("this build", folder()?.join("keyloom"))];
-    let place = arguments.iter().position(|argument| argument == "--beside");
-    if let Some(path) = place.and_then(|place| arguments.get(place + 1)) {
-        programs.insert(0, ("the other build", PathBuf::from(path)));
+    if let Some(path) = other_build() {
+        programs.insert(0, ("the other build", path));
     }
     let start = |(name, program): &(&'static str, PathBuf)| {
         eprintln!("{name}: tasks are written");

@@ -1,5 +1,6 @@
 //! Comment servers over HTTP: Keyloom, and any with the same routes.
 
+use std::path::Path;
 use std::process::Command;
 
 use keyloom_bench::{HttpClient, Running, folder, free_port, run};
@@ -16,17 +17,22 @@ pub(crate) struct Served {
 /// Builds and starts `keyloom serve`.
 pub(crate) fn keyloom() -> Result<Box<dyn Contender>, String> {
     run(Command::new("cargo").args(["build", "--release", "--quiet", "-p", "keyloom-cli"]))?;
-    let data = folder()?.join("rest-keyloom-data");
+    start("keyloom serve", &folder()?.join("keyloom"))
+}
+
+/// Starts `keyloom serve` of a build.
+pub(crate) fn start(name: &'static str, program: &Path) -> Result<Box<dyn Contender>, String> {
+    let data = folder()?.join(format!("rest-data-{}", name.replace(' ', "-")));
     let _ = std::fs::remove_dir_all(&data);
     std::fs::create_dir_all(&data).map_err(|error| error.to_string())?;
     let model = data.join("comments.toml");
     std::fs::write(&model, MODEL).map_err(|error| error.to_string())?;
     let port = free_port().map_err(|error| error.to_string())?;
-    let mut command = Command::new(folder()?.join("keyloom"));
+    let mut command = Command::new(program);
     command.arg("serve").arg(model).arg("--data").arg(data.join("store"));
     command.args(["--log", "failures", "--listen", &format!("127.0.0.1:{port}")]);
     let running = Running::start(command, port, data)?;
-    Ok(Box::new(Served { name: "keyloom serve", running }))
+    Ok(Box::new(Served { name, running }))
 }
 
 impl Contender for Served {

@@ -4,6 +4,8 @@
 //! cargo run --release -p keyloom-bench --bin rest            # `-- --quick` for a short run
 //! ```
 //!
+//! `-- --beside PATH` compares only `keyloom serve` of another build with that of this one.
+//!
 //! Builds what it measures and starts PostgreSQL, installed from Debian's packages if it is missing.
 //! Contenders that cannot be started are reported and skipped.
 #![expect(
@@ -21,25 +23,37 @@ mod rounds;
 
 use std::time::Duration;
 
+use keyloom_bench::other_build;
 use rounds::{Contender, Outcome, Work};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Starts a contender.
-type Open = fn() -> Result<Box<dyn Contender>, String>;
+type Open = Box<dyn Fn() -> Result<Box<dyn Contender>, String>>;
+
+/// Returns the contenders by name; the others are compared with the first.
+fn contenders() -> Vec<(&'static str, Open)> {
+    let keyloom: (&str, Open) = ("keyloom serve", Box::new(http::keyloom));
+    match other_build() {
+        Some(path) => {
+            let name = "the other build";
+            vec![(name, Box::new(move || http::start(name, &path))), keyloom]
+        }
+        None => vec![
+            ("the library", Box::new(library::open)),
+            keyloom,
+            ("PostgreSQL", Box::new(postgres::open)),
+        ],
+    }
+}
 
 fn main() {
     let is_quick = std::env::args().any(|argument| argument == "--quick");
     let round = Duration::from_secs(if is_quick { 1 } else { 5 });
     let count = if is_quick { 2_000 } else { 40_000 };
     let mut contenders: Vec<Box<dyn Contender>> = vec![];
-    let open: [(&str, Open); 3] = [
-        ("the library", library::open),
-        ("keyloom serve", http::keyloom),
-        ("PostgreSQL", postgres::open),
-    ];
-    for (name, open) in open {
+    for (name, open) in self::contenders() {
         match open() {
             Ok(contender) => {
                 eprintln!("{name}: {count} comments are written");
@@ -49,14 +63,11 @@ fn main() {
             Err(why) => eprintln!("{name} could not be started: {why}"),
         }
     }
-    println!("| work | clients | contender | per second | p50 | p99 | of the library |");
+    println!("| work | clients | contender | per second | p50 | p99 | of the first |");
     println!("|---|---:|---|---:|---:|---:|---:|");
     for work in [Work::Create, Work::Get, Work::List] {
         for clients in [1, 16] {
-            let outcomes: Vec<Outcome> = contenders
-                .iter()
-                .map(|contender| rounds::median(&**contender, work, clients, round))
-                .collect();
+            let outcomes = rounds::medians(&contenders, work, clients, round);
             report(work, clients, &contenders, &outcomes);
         }
     }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 /// Rounds; the median counts.
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 5;
 
 /// A kind of request.
 #[derive(Clone, Copy)]
@@ -66,20 +66,28 @@ pub(crate) fn fill(contender: &dyn Contender, count: usize) {
     IDS.lock().expect("no thread panicked").push((contender.name(), ids));
 }
 
-/// Returns the median of some rounds.
-pub(crate) fn median(
-    contender: &dyn Contender,
+/// Returns the median of some rounds of each contender. They take turns, so that whatever else the
+/// machine does concerns all of them.
+pub(crate) fn medians(
+    contenders: &[Box<dyn Contender>],
     work: Work,
     clients: usize,
     round: Duration,
-) -> Outcome {
+) -> Vec<Outcome> {
     let all = IDS.lock().expect("no thread panicked");
-    let ids = all.iter().find(|(name, _)| *name == contender.name()).map(|(_, ids)| ids.as_slice());
-    let ids = ids.unwrap_or_default();
-    let mut outcomes: Vec<Outcome> =
-        (0..ROUNDS).map(|_| one_round(contender, work, clients, round, ids)).collect();
-    outcomes.sort_by(|left, right| left.per_second.total_cmp(&right.per_second));
-    outcomes.swap_remove(ROUNDS / 2)
+    let mut outcomes: Vec<Vec<Outcome>> = contenders.iter().map(|_| vec![]).collect();
+    for _ in 0..ROUNDS {
+        for (contender, outcomes) in contenders.iter().zip(&mut outcomes) {
+            let ids = all.iter().find(|(name, _)| *name == contender.name());
+            let ids = ids.map(|(_, ids)| ids.as_slice()).unwrap_or_default();
+            outcomes.push(one_round(&**contender, work, clients, round, ids));
+        }
+    }
+    let median = |mut outcomes: Vec<Outcome>| {
+        outcomes.sort_by(|left, right| left.per_second.total_cmp(&right.per_second));
+        outcomes.swap_remove(ROUNDS / 2)
+    };
+    outcomes.into_iter().map(median).collect()
 }
 
 fn one_round(
