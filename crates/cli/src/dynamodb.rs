@@ -9,11 +9,13 @@ use keyloom_app::directory::{close, open_or_create};
 use keyloom_app::operations::{About, Data};
 use keyloom_app::reload::Hangup;
 use keyloom_app::{DamageWatch, listen, logging, print, socket};
-use keyloom_dynamodb::{Endpoint, EndpointOptions};
+use keyloom_dynamodb::{Endpoint, EndpointOptions, Strict};
 use keyloom_server::{Credentials, DynamoDb, Limits};
 use keyloom_store::SystemClock;
 
 use crate::command::Command;
+
+mod strict;
 
 pub(crate) const COMMAND: Command = Command { name: "dynamodb", describe, run };
 
@@ -27,6 +29,10 @@ Examples:
       --tls-cert cert.pem --tls-key key.pem
       Accept remote connections, signed with one of the access keys in the file `keys`, which
       has the format of ~/.aws/credentials
+
+  keyloom dynamodb --data ./data --strict
+      Behave as the service does under load: transactions conflict, partitions have a capacity,
+      indexes lag; see where your hot partitions are on http://127.0.0.1:8000/heat
 
 Every option is also an environment variable: --max-body is KEYLOOM_MAX_BODY.
 Stop the server with Ctrl-C or SIGTERM; it finishes requests in progress. SIGHUP makes it read the
@@ -51,6 +57,7 @@ fn describe(command: clap::Command) -> clap::Command {
                 .help("Region in resource names (ARNs)"),
         )
         .after_help(EXAMPLES);
+    let command = strict::arguments(command);
     listen::arguments(command, "127.0.0.1:8000", &Limits::default())
 }
 
@@ -70,7 +77,12 @@ async fn serve(arguments: &ArgMatches) -> Result<(), String> {
     let _watch = DamageWatch::start(&engine);
     let region = arguments.get_one::<String>("region").cloned().unwrap_or_default();
     let options = EndpointOptions { region, ..EndpointOptions::default() };
-    let endpoint = Endpoint::new(engine.clone(), options);
+    let strict = strict::options(arguments)
+        .map(|options| Arc::new(Strict::new(engine.clone(), Arc::new(SystemClock), options)));
+    let endpoint = match &strict {
+        Some(strict) => Endpoint::strict(strict.clone(), options),
+        None => Endpoint::new(engine.clone(), options),
+    };
     let app =
         DynamoDb::new(endpoint, credentials.clone(), Arc::new(SystemClock)).measuring(&engine);
     let config = listen::config(arguments, Limits::default())?;
@@ -94,6 +106,9 @@ async fn serve(arguments: &ArgMatches) -> Result<(), String> {
     print(&format!("Listening on {url}"));
     if is_open {
         print("No --credentials: loopback requests only, with any access key.");
+    }
+    if strict.is_some() {
+        print(&format!("Strict mode: see the heat of partitions on {url}/heat"));
     }
     server.run(stop).await;
     reloading.abort();

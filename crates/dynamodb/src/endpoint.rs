@@ -25,6 +25,7 @@ mod returned;
 mod scan;
 mod service;
 mod settings;
+mod stream_shards;
 mod streams;
 mod table_description;
 mod table_shape;

@@ -39,14 +39,18 @@
 
 mod endpoint;
 mod expression;
+mod index_rows;
 mod json;
 #[cfg(feature = "remote")]
 mod remote;
+mod strict;
 #[cfg(test)]
 mod tests;
+mod units;
 mod wire;
 
 pub use endpoint::{Endpoint, EndpointOptions, Reply};
 pub use expression::{ExpressionError, Printer, Substitutions};
 #[cfg(feature = "remote")]
 pub use remote::{Consumed, Keys, Remote, RemoteOptions};
+pub use strict::{Heat, Strict, StrictOptions};

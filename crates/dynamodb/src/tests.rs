@@ -21,11 +21,27 @@ fn the_conformance_suite_passes_through_the_wire() {
 }
 
 #[test]
+fn the_conformance_suite_passes_in_strict_mode() {
+    conformance::run_all(|| Box::new(WireSubject::strict()) as Box<dyn Subject>);
+}
+
+#[test]
 fn histories_have_the_same_results_through_the_wire() {
     let config = Config { cases: 300, failure_persistence: None, ..Config::default() };
     let played = TestRunner::new(config).run(&history::history(60), |ops| {
         let ops = history::without_sets(ops);
         history::compare(&MemorySubject::new(), &WireSubject::new(), &ops);
+        Ok(())
+    });
+    played.unwrap();
+}
+
+#[test]
+fn histories_have_the_same_results_in_strict_mode() {
+    let config = Config { cases: 300, failure_persistence: None, ..Config::default() };
+    let played = TestRunner::new(config).run(&history::history(60), |ops| {
+        let ops = history::without_sets(ops);
+        history::compare(&MemorySubject::new(), &WireSubject::strict(), &ops);
         Ok(())
     });
     played.unwrap();

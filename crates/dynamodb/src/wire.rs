@@ -8,4 +8,4 @@ pub(crate) use decode::{
     DecodeError, TOO_DEEP, item, name_map, not_convertible, number_error, value_map,
 };
 pub(crate) use encode::{write_item, write_value};
-pub(crate) use fault::{Fault, FaultCode, Reason};
+pub(crate) use fault::{Fault, FaultCode, Reason, Throttling};

@@ -179,6 +179,8 @@ pub struct Refusal {
     pub code: Option<String>,
     /// Its message, or what happened instead.
     pub message: String,
+    /// The table or index that had no capacity left, if that is why.
+    pub resource: Option<String>,
 }
 
 /// An I/O failure: what failed, and where.
@@ -251,7 +253,7 @@ fn canceled(reasons: &[Option<CancelReason>]) -> String {
 
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Refusal { operation, code, message } = self;
+        let Refusal { operation, code, message, .. } = self;
         let message = message.trim_end_matches('.');
         match code {
             Some(code) => write!(f, "{operation} with `{code}`: {message}."),

@@ -29,6 +29,7 @@ mod sample;
 // Public as a module, for call sites like `services::of`.
 pub mod services;
 mod sets;
+mod sim_clock;
 mod sim_disk;
 mod subject;
 
@@ -36,5 +37,6 @@ pub use client::Client;
 pub use clock::ManualClock;
 pub use front::{Front, InFront};
 pub use random::Random;
+pub use sim_clock::SimClock;
 pub use sim_disk::SimDisk;
 pub use subject::{MemorySubject, Subject};

@@ -46,6 +46,7 @@ const LAYERS: &[Layer] = &[
             "base64",
             "thiserror",
             "time",
+            "twox-hash",
             // Only the remote store uses these; all are optional.
             "aws-config",
             "aws-sdk-dynamodb",

@@ -4,6 +4,7 @@ use keyloom_store::{BatchGet, BatchGot, Get, TableName};
 use keyloom_value::{Item, Projection};
 
 use crate::json::{Json, Writer};
+use crate::units;
 use crate::wire::{Fault, write_item};
 
 use super::Endpoint;
@@ -81,7 +82,7 @@ fn projection_of<'a>(table: &'a TableGets<'_>) -> Option<&'a Projection> {
 fn consumed(table: &TableGets<'_>, got: &BatchGot) -> Consumed {
     let consistency =
         table.gets.first().map_or(keyloom_store::Consistency::Eventual, |get| get.consistency);
-    let units = |bytes| capacity::read_units(bytes, consistency);
+    let units = |bytes| units::read_units(bytes, consistency);
     let found: f64 = items_of(&table.table, got).map(|item| units(item.size())).sum();
     let left = got.unprocessed.iter().filter(|get| get.table == table.table).count();
     let missing = table.gets.len() - left - items_of(&table.table, got).count();

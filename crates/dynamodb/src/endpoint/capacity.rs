@@ -1,20 +1,13 @@
-//! Capacity units, by the service's rules.
-//!
-//! Reading: one unit per 4 KB, half a unit if eventually consistent, two in a transaction.
-//! Writing: one unit per 1 KB of the larger of old and new item, two in a transaction; every index
-//! that changes is charged for its own row, and for two if the index key changes.
+//! The units that a request consumed, and how responses report them.
 
-use keyloom_store::{Consistency, IndexScope, IndexSpec, TableName, TableSpec};
+use keyloom_store::{IndexScope, TableName, TableSpec};
 use keyloom_value::Item;
 
 use crate::json::Writer;
+use crate::units::{index_writes, write_units};
 
-use super::indexes::index_row;
 use super::params::Params;
 use crate::wire::Fault;
-
-const READ_BYTES: usize = 4096;
-const WRITE_BYTES: usize = 1024;
 
 /// The value of `ReturnConsumedCapacity`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,24 +48,6 @@ impl Detail {
     }
 }
 
-/// Returns the units of reading `bytes`. A missing item costs as much as a small one.
-pub(super) fn read_units(bytes: usize, consistency: Consistency) -> f64 {
-    let units = bytes.div_ceil(READ_BYTES).max(1) as f64;
-    match consistency {
-        Consistency::Strong => units,
-        Consistency::Eventual => units / 2.0,
-    }
-}
-
-/// Returns the units of reading an item in a transaction.
-pub(super) fn transact_read_units(bytes: usize) -> f64 {
-    2.0 * read_units(bytes, Consistency::Strong)
-}
-
-fn write_units(bytes: usize) -> f64 {
-    bytes.div_ceil(WRITE_BYTES).max(1) as f64
-}
-
 impl Consumed {
     pub(super) fn of_table(table: TableName, table_units: f64) -> Consumed {
         Consumed { table, table_units, indexes: vec![] }
@@ -84,7 +59,8 @@ impl Consumed {
         let units = write_units(size(old).max(size(new)));
         let mut consumed = Consumed::of_table(spec.name.clone(), units);
         for index in &spec.indexes {
-            let units = index_units(spec, index, old, new);
+            let writes = index_writes(spec, index, old, new);
+            let units: f64 = writes.iter().map(|write| write.units).sum();
             if units > 0.0 {
                 consumed.indexes.push((index.name.clone(), index.scope, units));
             }
@@ -112,20 +88,6 @@ impl Consumed {
 
     fn total(&self) -> f64 {
         self.table_units + self.indexes.iter().map(|(_, _, units)| units).sum::<f64>()
-    }
-}
-
-/// Returns the units of the row of an index.
-fn index_units(spec: &TableSpec, index: &IndexSpec, old: Option<&Item>, new: Option<&Item>) -> f64 {
-    let row = |image: Option<&Item>| image.and_then(|image| index_row(spec, index, image));
-    match (row(old), row(new)) {
-        (None, None) => 0.0,
-        (Some(row), None) | (None, Some(row)) => write_units(row.size()),
-        (Some(old), Some(new)) if old == new => 0.0,
-        (Some(old), Some(new)) if index.key.of(&old) == index.key.of(&new) => {
-            write_units(old.size().max(new.size()))
-        }
-        (Some(old), Some(new)) => write_units(old.size()) + write_units(new.size()),
     }
 }
 

@@ -43,7 +43,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let name = spec.name.clone();
     let feed = if stream.is_some() { Feed::Images } else { Feed::Off };
     let created = endpoint.store.create_table(TableSpec { feed, ..spec }).await;
-    let table = created.map_err(|error| refusal::table_fault(&name, error))?;
+    let table = created.map_err(|error| refusal::table_fault(endpoint, &name, error))?;
     let index_throughput: BTreeMap<String, Throughput> = shape
         .global
         .iter()
@@ -67,7 +67,8 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
             Ok(())
         })
         .await?;
-    Ok(table_description::response(endpoint, "TableDescription", &table, &settings, "ACTIVE"))
+    let status = endpoint.table_status(&table.spec.name);
+    Ok(table_description::response(endpoint, "TableDescription", &table, &settings, status))
 }
 
 fn read<'a>(params: &Params<'a>) -> Result<TableShape<'a>, Fault> {

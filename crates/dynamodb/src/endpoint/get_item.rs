@@ -3,6 +3,7 @@
 use keyloom_store::Get;
 
 use crate::json::Writer;
+use crate::units;
 use crate::wire::{Fault, write_item};
 
 use super::Endpoint;
@@ -29,7 +30,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
         if let Some(item) = &item {
             write_item(w.name("Item"), item);
         }
-        let units = capacity::read_units(bytes, consistency);
+        let units = units::read_units(bytes, consistency);
         capacity::write_one(w, detail, &Consumed::of_table(table, units));
     });
     Ok(writer.finish())

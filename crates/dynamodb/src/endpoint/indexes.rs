@@ -1,34 +1,10 @@
-//! Index rows of an item.
+//! Metrics of item collections, and local indexes.
 
-use keyloom_store::{IndexProjection, IndexScope, IndexSpec, KeySchema, TableSpec};
-use keyloom_value::{Item, Name, Value};
+use keyloom_store::{IndexScope, TableSpec};
+use keyloom_value::{Item, Value};
 
 use crate::json::Writer;
 use crate::wire::write_value;
-
-/// Returns the row of an item in the index; `None` if the item lacks an index key attribute.
-pub(super) fn index_row(spec: &TableSpec, index: &IndexSpec, item: &Item) -> Option<Item> {
-    let is_in = |schema: &KeySchema| {
-        schema.attributes().all(|attribute| {
-            item.get(attribute.name.as_str()).is_some_and(|value| attribute.key_type.admits(value))
-        })
-    };
-    if !is_in(&index.key) {
-        return None;
-    }
-    let kept = item.iter().filter(|(name, _)| projects(spec, index, name));
-    Some(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
-}
-
-/// Returns whether the index projects the attribute.
-pub(super) fn projects(spec: &TableSpec, index: &IndexSpec, name: &Name) -> bool {
-    let is_key = spec.key.has(name) || index.key.has(name);
-    match &index.projection {
-        IndexProjection::All => true,
-        IndexProjection::Keys => is_key,
-        IndexProjection::Include(names) => is_key || names.contains(name),
-    }
-}
 
 /// Writes `ItemCollectionMetrics`, which only tables with local indexes have. Collection sizes are
 /// not tracked, so the estimate is always the smallest range.

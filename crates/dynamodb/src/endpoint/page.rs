@@ -4,6 +4,7 @@ use keyloom_store::{Consistency, IndexName, IndexScope, IndexSpec, Page, Select,
 use keyloom_value::{Item, Projection};
 
 use crate::json::Writer;
+use crate::units;
 use crate::wire::{Fault, write_item};
 
 use super::Endpoint;
@@ -155,7 +156,7 @@ impl PageSource {
 
     fn consumed(&self, index: Option<&IndexSpec>, page: &Page) -> Consumed {
         let bytes = usize::try_from(page.scanned_bytes).unwrap_or(usize::MAX);
-        let units = capacity::read_units(bytes, self.consistency);
+        let units = units::read_units(bytes, self.consistency);
         match index {
             None => Consumed::of_table(self.table.clone(), units),
             Some(index) => Consumed {

@@ -4,11 +4,13 @@
 //! table's description is read only after such an error.
 
 use keyloom_store::{
-    CancelReason, Error, Invalid, Query, Scan, Select, TableDescription, TableName, TableSpec,
+    CancelReason, Error, Invalid, Query, Refusal, Scan, Select, TableDescription, TableName,
+    TableSpec,
 };
 use keyloom_value::{Name, UpdateError, ValueType};
 
-use crate::wire::{Fault, FaultCode, Reason, TOO_DEEP, number_error};
+use crate::strict::code;
+use crate::wire::{Fault, FaultCode, Reason, TOO_DEEP, Throttling, number_error};
 
 use super::Endpoint;
 use super::query_refusal;
@@ -63,12 +65,36 @@ pub(super) async fn item_fault(
             "The request uses the same client token as a previous, but non-identical request. Do \
              not reuse a client token with different requests, unless the requests are identical",
         ),
+        Error::Refused(refusal) => refused_fault(endpoint, &refusal),
         other => store_fault(other),
     }
 }
 
+/// Maps what strict mode refuses.
+pub(super) fn refused_fault(endpoint: &Endpoint, refusal: &Refusal) -> Fault {
+    let code = match refusal.code.as_deref() {
+        Some(code::THROTTLED) => FaultCode::Throttled,
+        Some(code::CONFLICT) => FaultCode::TransactionConflict,
+        Some(code::IN_PROGRESS) => FaultCode::TransactionInProgress,
+        Some(code::IN_USE) => FaultCode::ResourceInUse,
+        Some(code::LIMIT) => FaultCode::LimitExceeded,
+        _ => FaultCode::InternalServerError,
+    };
+    let throttling = refusal.resource.as_ref().map(|resource| {
+        let is_read = matches!(refusal.operation, "GetItem" | "BatchGetItem" | "Query" | "Scan");
+        let reason = match (resource.contains("/index/"), is_read) {
+            (false, false) => "TableWriteKeyRangeThroughputExceeded",
+            (false, true) => "TableReadKeyRangeThroughputExceeded",
+            (true, false) => "IndexWriteKeyRangeThroughputExceeded",
+            (true, true) => "IndexReadKeyRangeThroughputExceeded",
+        };
+        Throttling { reason, resource: endpoint.arn(resource) }
+    });
+    Fault { throttling, ..Fault::new(code, refusal.message.clone()) }
+}
+
 /// Maps the error of a table request.
-pub(super) fn table_fault(table: &TableName, error: Error) -> Fault {
+pub(super) fn table_fault(endpoint: &Endpoint, table: &TableName, error: Error) -> Fault {
     match error {
         Error::TableNotFound { .. } => table_not_found(table),
         Error::TableExists { .. } => {
@@ -78,6 +104,7 @@ pub(super) fn table_fault(table: &TableName, error: Error) -> Fault {
             Fault::new(FaultCode::ResourceNotFound, "Requested resource not found")
         }
         Error::Invalid(invalid) => Fault::parameter(invalid.to_string()),
+        Error::Refused(refusal) => refused_fault(endpoint, &refusal),
         other => store_fault(other),
     }
 }

@@ -4,6 +4,8 @@ use std::sync::Arc;
 
 use keyloom_store::{Clock, Store, SystemClock, TableName};
 
+use crate::strict::{Heat, Strict};
+
 /// DynamoDB's API over a store.
 ///
 /// ```
@@ -19,6 +21,10 @@ use keyloom_store::{Clock, Store, SystemClock, TableName};
 #[derive(Clone)]
 pub struct Endpoint {
     pub(super) store: Arc<dyn Store>,
+    /// Holds the settings table: the same store, without the rules of strict mode.
+    pub(super) settings_store: Arc<dyn Store>,
+    /// The store, if it is strict.
+    pub(super) strict: Option<Arc<Strict>>,
     pub(super) options: EndpointOptions,
 }
 
@@ -47,13 +53,34 @@ impl Endpoint {
     /// Serves a store. Settings that the store does not have, such as tags, are kept in an
     /// internal table of the same store.
     pub fn new(store: Arc<dyn Store>, options: EndpointOptions) -> Endpoint {
-        Endpoint { store, options }
+        Endpoint { settings_store: store.clone(), store, strict: None, options }
+    }
+
+    /// Serves a store by the rules of strict mode.
+    pub fn strict(strict: Arc<Strict>, options: EndpointOptions) -> Endpoint {
+        let settings_store = strict.inner.clone();
+        Endpoint { store: strict.clone(), settings_store, strict: Some(strict), options }
+    }
+
+    /// Reports what partitions and keys have consumed, in strict mode.
+    pub fn heat(&self) -> Option<Heat> {
+        self.strict.as_ref().map(|strict| strict.heat())
+    }
+
+    /// Returns the status of a table.
+    pub(super) fn table_status(&self, table: &TableName) -> &'static str {
+        self.strict.as_ref().map_or("ACTIVE", |strict| strict.table_status(table))
     }
 
     /// Returns the ARN of a table.
     pub(super) fn table_arn(&self, table: &TableName) -> String {
+        self.arn(&format!("table/{table}"))
+    }
+
+    /// Returns the ARN of a resource, such as `table/NAME`.
+    pub(super) fn arn(&self, resource: &str) -> String {
         let EndpointOptions { region, account, .. } = &self.options;
-        format!("arn:aws:dynamodb:{region}:{account}:table/{table}")
+        format!("arn:aws:dynamodb:{region}:{account}:{resource}")
     }
 }
 

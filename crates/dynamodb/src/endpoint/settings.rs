@@ -93,10 +93,10 @@ impl Endpoint {
     /// Reads the settings of a table.
     pub(super) async fn settings(&self, table: &TableDescription) -> Result<Settings, Fault> {
         let get = Get::new(&settings_table()?, row_key(&table.spec.name));
-        let row = match self.store.get(get).await {
+        let row = match self.settings_store.get(get).await {
             Ok(row) => row,
             Err(Error::TableNotFound { .. }) => None,
-            Err(error) => return Err(refusal::table_fault(&table.spec.name, error)),
+            Err(error) => return Err(refusal::table_fault(self, &table.spec.name, error)),
         };
         let row = row.filter(|row| to_u64(row.get("created")) == Some(table.created.0));
         let mut settings = row.map(|row| decode(&row)).unwrap_or_default();
@@ -129,11 +129,11 @@ impl Endpoint {
                 .and(Condition::equal(Path::from("created"), Value::from(table.created.0)));
             let stale = Condition::equal(Path::from("created"), Value::from(table.created.0)).not();
             let put = Put::new(&settings_table()?, row).when(unchanged.or(stale));
-            match self.store.put(put).await {
+            match self.settings_store.put(put).await {
                 Ok(_) => return Ok(settings),
                 Err(Error::ConditionFailed { .. }) => {}
                 Err(Error::TableNotFound { .. }) => self.create_settings_table().await?,
-                Err(error) => return Err(refusal::table_fault(&table.spec.name, error)),
+                Err(error) => return Err(refusal::table_fault(self, &table.spec.name, error)),
             }
         }
         let message =
@@ -145,18 +145,18 @@ impl Endpoint {
     pub(super) async fn delete_settings(&self, table: &TableDescription) -> Result<(), Fault> {
         let same = Condition::equal(Path::from("created"), Value::from(table.created.0));
         let delete = Delete::new(&settings_table()?, row_key(&table.spec.name)).when(same);
-        match self.store.delete(delete).await {
+        match self.settings_store.delete(delete).await {
             Ok(_) | Err(Error::ConditionFailed { .. } | Error::TableNotFound { .. }) => Ok(()),
-            Err(error) => Err(refusal::table_fault(&table.spec.name, error)),
+            Err(error) => Err(refusal::table_fault(self, &table.spec.name, error)),
         }
     }
 
     async fn create_settings_table(&self) -> Result<(), Fault> {
         let table = settings_table()?;
         let spec = TableSpec::new(table.clone(), KeySchema::partition("table", KeyType::S));
-        match self.store.create_table(spec).await {
+        match self.settings_store.create_table(spec).await {
             Ok(_) | Err(Error::TableExists { .. }) => Ok(()),
-            Err(error) => Err(refusal::table_fault(&table, error)),
+            Err(error) => Err(refusal::table_fault(self, &table, error)),
         }
     }
 }

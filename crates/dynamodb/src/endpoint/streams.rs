@@ -1,21 +1,21 @@
 //! `ListStreams`, `DescribeStream`, `GetShardIterator` and `GetRecords`.
 //!
-//! A shard is a shard of the store's feed. An iterator encodes a position in it and does not
-//! expire.
+//! A shard is a shard of the store's feed, or of strict mode. An iterator encodes a position in it;
+//! only in strict mode does it expire.
 
 use keyloom_store::{
-    Cause, Change, ChangePage, Error, FeedStart, ReadChanges, SeqNo, ShardId, TableDescription,
-    TableName,
+    Cause, Change, Error, FeedStart, ReadChanges, SeqNo, ShardId, TableDescription, TableName, Time,
 };
 
 use crate::json::Writer;
+use crate::strict::ShardPage;
 use crate::wire::{Fault, FaultCode, write_item};
 
 use super::Endpoint;
 use super::arn;
 use super::params::{Params, table_name};
-use super::refusal;
 use super::settings::{Stream, StreamView, is_settings_table};
+use super::stream_shards::{self, WireShard};
 use super::table_description::{label, seconds};
 use super::violations::Violations;
 
@@ -23,6 +23,10 @@ use super::violations::Violations;
 const STREAMS_MAX: i64 = 100;
 /// Records per response.
 const RECORDS_MAX: i64 = 1000;
+/// Shards per response.
+const SHARDS_MAX: usize = 100;
+/// How long an iterator is valid in strict mode.
+const ITERATOR_MS: u64 = 15 * 60 * 1000;
 /// Bytes of images per response.
 const RECORD_BYTES_MAX: usize = 1024 * 1024;
 
@@ -76,20 +80,13 @@ pub(super) async fn list(endpoint: &Endpoint, params: Params<'_>) -> Result<Stri
 
 pub(super) async fn describe(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let named = named(endpoint, &params).await?;
-    let name = named.table.spec.name.clone();
-    let shards = endpoint.store.shards(name.clone()).await;
-    let shards = shards.map_err(|error| refused(&name, error))?;
-    let mut starts = Vec::new();
-    for shard in shards {
-        let read = ReadChanges {
-            table: name.clone(),
-            shard: shard.clone(),
-            start: FeedStart::Oldest,
-            limit: 1,
-        };
-        let page = endpoint.store.changes(read).await.map_err(|error| refused(&name, error))?;
-        starts.push((shard, page.changes.first().map_or(page.next, |change| change.seq)));
-    }
+    let shards = stream_shards::all(endpoint, &named.table.spec.name).await?;
+    let after = params.text("ExclusiveStartShardId")?;
+    let after = after.map(|text| shard_of(&named.stream, text)).transpose()?;
+    let is_listed = |shard: &&WireShard| after.as_ref().is_none_or(|after| shard.id.0 > after.0);
+    let mut rest = shards.iter().filter(is_listed);
+    let page: Vec<&WireShard> = rest.by_ref().take(SHARDS_MAX).collect();
+    let is_more = rest.next().is_some();
     let mut writer = Writer::new();
     writer.object(|w| {
         w.name("StreamDescription").object(|w| {
@@ -99,15 +96,11 @@ pub(super) async fn describe(endpoint: &Endpoint, params: Params<'_>) -> Result<
             w.name("CreationRequestDateTime").number(seconds(named.stream.enabled_at));
             write_key(w, &named.table);
             w.name("Shards").list(|w| {
-                for (shard, start) in &starts {
-                    w.object(|w| {
-                        w.name("ShardId").text(&wire_shard(&named.stream, shard));
-                        w.name("SequenceNumberRange").object(|w| {
-                            w.name("StartingSequenceNumber").text(&wire_seq(*start));
-                        });
-                    });
-                }
+                page.iter().for_each(|shard| write_shard(w, &named.stream, shard));
             });
+            if let Some(last) = page.last().filter(|_| is_more) {
+                w.name("LastEvaluatedShardId").text(&wire_shard(&named.stream, &last.id));
+            }
         });
     });
     Ok(writer.finish())
@@ -137,8 +130,7 @@ pub(super) async fn shard_iterator(
         Some("LATEST") => {
             let start = FeedStart::Now;
             let read = ReadChanges { table: table.clone(), shard: shard.clone(), start, limit: 1 };
-            let page = endpoint.store.changes(read).await;
-            Some(page.map_err(|error| refused(&table, error))?.next)
+            stream_shards::latest(endpoint, read).await?
         }
         Some("AT_SEQUENCE_NUMBER") => Some(SeqNo(number()?.0.saturating_sub(1))),
         Some("AFTER_SEQUENCE_NUMBER") => Some(number()?),
@@ -146,7 +138,8 @@ pub(super) async fn shard_iterator(
     };
     let mut writer = Writer::new();
     writer.object(|w| {
-        w.name("ShardIterator").text(&iterator(&named.arn, &shard, position));
+        let at = Iterator { arn: &named.arn, shard, position, made: endpoint.options.clock.now() };
+        w.name("ShardIterator").text(&at.text());
     });
     Ok(writer.finish())
 }
@@ -159,16 +152,20 @@ pub(super) async fn records(endpoint: &Endpoint, params: Params<'_>) -> Result<S
     violations.at_least("limit", limit, 1);
     violations.at_most("limit", limit, RECORDS_MAX);
     violations.finish()?;
-    let (arn, shard, position) = parse_iterator(text.unwrap_or_default())?;
-    let named = find(endpoint, arn).await?;
-    let table = named.table.spec.name.clone();
+    let iterator = Iterator::parse(text.unwrap_or_default())?;
+    let now = endpoint.options.clock.now();
+    if endpoint.strict.is_some() && now.0 > iterator.made.0.saturating_add(ITERATOR_MS) {
+        let message = "Iterator expired: get a new one at the last sequence number that was read";
+        return Err(Fault::new(FaultCode::ExpiredIterator, message));
+    }
+    let named = find(endpoint, iterator.arn).await?;
     let read = ReadChanges {
-        table: table.clone(),
-        shard: shard.clone(),
-        start: position.map_or(FeedStart::Oldest, FeedStart::After),
+        table: named.table.spec.name.clone(),
+        shard: iterator.shard.clone(),
+        start: iterator.position.map_or(FeedStart::Oldest, FeedStart::After),
         limit: usize::try_from(limit.unwrap_or(RECORDS_MAX)).unwrap_or(1),
     };
-    let mut page = endpoint.store.changes(read).await.map_err(|error| refused(&table, error))?;
+    let mut page = stream_shards::page(endpoint, read).await?;
     truncate(&mut page);
     let mut writer = Writer::new();
     writer.object(|w| {
@@ -177,13 +174,16 @@ pub(super) async fn records(endpoint: &Endpoint, params: Params<'_>) -> Result<S
                 write_record(w, endpoint, named.stream.view, change);
             }
         });
-        w.name("NextShardIterator").text(&iterator(&named.arn, &shard, Some(page.next)));
+        if !page.is_ended {
+            let next = Iterator { position: page.next, made: now, ..iterator };
+            w.name("NextShardIterator").text(&next.text());
+        }
     });
     Ok(writer.finish())
 }
 
 /// Keeps the changes that fit into one response, and at least one.
-fn truncate(page: &mut ChangePage) {
+fn truncate(page: &mut ShardPage) {
     let mut bytes = 0;
     let fitting = page.changes.iter().take_while(|change| {
         let fits = bytes < RECORD_BYTES_MAX;
@@ -194,7 +194,8 @@ fn truncate(page: &mut ChangePage) {
     if let Some(last) =
         page.changes.get(kept.saturating_sub(1)).filter(|_| kept < page.changes.len())
     {
-        page.next = last.seq;
+        page.next = Some(last.seq);
+        page.is_ended = false;
         page.changes.truncate(kept);
     }
 }
@@ -309,42 +310,58 @@ fn wire_seq(seq: SeqNo) -> String {
     format!("{:021}", seq.0)
 }
 
-/// ```text
-/// iterator ::= arn "|" shard "|" (digits | "oldest")
-/// ```
-fn iterator(arn: &str, shard: &ShardId, position: Option<SeqNo>) -> String {
-    match position {
-        Some(SeqNo(position)) => format!("{arn}|{shard}|{position}"),
-        None => format!("{arn}|{shard}|oldest"),
-    }
+/// A position in a shard, as a client holds it.
+struct Iterator<'a> {
+    arn: &'a str,
+    shard: ShardId,
+    /// `None` is the oldest change.
+    position: Option<SeqNo>,
+    made: Time,
 }
 
-fn parse_iterator(text: &str) -> Result<(&str, ShardId, Option<SeqNo>), Fault> {
-    let invalid = || Fault::validation("Invalid ShardIterator");
-    let (rest, position) = text.rsplit_once('|').ok_or_else(invalid)?;
-    let (arn, shard) = rest.split_once('|').ok_or_else(invalid)?;
-    let position = match position {
-        "oldest" => None,
-        digits => Some(SeqNo(digits.parse().map_err(|_| invalid())?)),
-    };
-    Ok((arn, ShardId(shard.to_owned()), position))
-}
-
-fn refused(table: &TableName, error: Error) -> Fault {
-    match error {
-        Error::ChangesGone { .. } => Fault::new(
-            FaultCode::TrimmedDataAccess,
-            "The operation attempted to read past the oldest stream record in a shard",
-        ),
-        Error::ChangesAhead { .. } | Error::Invalid(_) => {
-            Fault::validation("Invalid ShardIterator")
+impl<'a> Iterator<'a> {
+    /// ```text
+    /// iterator ::= arn "|" shard "|" milliseconds "|" (digits | "oldest")
+    /// ```
+    fn text(&self) -> String {
+        let Iterator { arn, shard, position, made: Time(made) } = self;
+        match position {
+            Some(SeqNo(position)) => format!("{arn}|{shard}|{made}|{position}"),
+            None => format!("{arn}|{shard}|{made}|oldest"),
         }
-        Error::NoFeed { .. } => Fault::new(
-            FaultCode::ResourceNotFound,
-            "Requested resource not found: the stream is disabled",
-        ),
-        other => refusal::table_fault(table, other),
     }
+
+    fn parse(text: &'a str) -> Result<Iterator<'a>, Fault> {
+        let invalid = || Fault::validation("Invalid ShardIterator");
+        let parts: Vec<&str> = text.split('|').collect();
+        let (arn, shard, made, position) = match parts[..] {
+            [arn, shard, made, position] => (arn, shard, made, position),
+            // As version 0.1.0 wrote it.
+            [arn, shard, position] => (arn, shard, "0", position),
+            _ => return Err(invalid()),
+        };
+        let position = match position {
+            "oldest" => None,
+            digits => Some(SeqNo(digits.parse().map_err(|_| invalid())?)),
+        };
+        let made = Time(made.parse().map_err(|_| invalid())?);
+        Ok(Iterator { arn, shard: ShardId(shard.to_owned()), position, made })
+    }
+}
+
+fn write_shard(w: &mut Writer, stream: &Stream, shard: &WireShard) {
+    w.object(|w| {
+        w.name("ShardId").text(&wire_shard(stream, &shard.id));
+        w.name("SequenceNumberRange").object(|w| {
+            w.name("StartingSequenceNumber").text(&wire_seq(shard.first));
+            if let Some(last) = shard.last {
+                w.name("EndingSequenceNumber").text(&wire_seq(last));
+            }
+        });
+        if let Some(parent) = &shard.parent {
+            w.name("ParentShardId").text(&wire_shard(stream, parent));
+        }
+    });
 }
 
 fn internal(error: Error) -> Fault {

@@ -16,7 +16,8 @@ const NAMES_MAX: i64 = 100;
 pub(super) async fn describe(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let table = endpoint.table(&required_table(&params)?).await?;
     let settings = endpoint.settings(&table).await?;
-    Ok(table_description::response(endpoint, "Table", &table, &settings, "ACTIVE"))
+    let status = endpoint.table_status(&table.spec.name);
+    Ok(table_description::response(endpoint, "Table", &table, &settings, status))
 }
 
 pub(super) async fn delete(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
@@ -31,7 +32,7 @@ pub(super) async fn delete(endpoint: &Endpoint, params: Params<'_>) -> Result<St
         )));
     }
     let dropped = endpoint.store.drop_table(name.clone()).await;
-    let table = dropped.map_err(|error| refusal::table_fault(&name, error))?;
+    let table = dropped.map_err(|error| refusal::table_fault(endpoint, &name, error))?;
     endpoint.delete_settings(&table).await?;
     Ok(table_description::response(endpoint, "TableDescription", &table, &settings, "DELETING"))
 }

@@ -46,7 +46,7 @@ pub(super) async fn update(endpoint: &Endpoint, params: Params<'_>) -> Result<St
         (None, true) => Some(attribute.into()),
     };
     let altered = endpoint.store.alter_table(name.clone(), Alteration::SetTtl(change)).await;
-    altered.map_err(|error| refusal::table_fault(&name, error))?;
+    altered.map_err(|error| refusal::table_fault(endpoint, &name, error))?;
     let mut writer = Writer::new();
     writer.object(|w| {
         w.name("TimeToLiveSpecification").object(|w| {

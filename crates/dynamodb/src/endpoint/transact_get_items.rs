@@ -4,6 +4,7 @@ use keyloom_store::{Consistency, Get, TransactGet};
 use keyloom_value::{Item, Projection};
 
 use crate::json::Writer;
+use crate::units;
 use crate::wire::{Fault, Reason, write_item};
 
 use super::Endpoint;
@@ -28,7 +29,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     };
     let mut consumed = Vec::new();
     for (get, item) in gets.iter().zip(&found) {
-        let units = capacity::transact_read_units(item.as_ref().map_or(0, Item::size));
+        let units = units::transact_read_units(item.as_ref().map_or(0, Item::size));
         capacity::merge(&mut consumed, Consumed::of_table(get.table.clone(), units));
     }
     let mut writer = Writer::new();

@@ -69,7 +69,8 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
             Ok(())
         })
         .await?;
-    Ok(table_description::response(endpoint, "TableDescription", &table, &settings, "ACTIVE"))
+    let status = endpoint.table_status(&table.spec.name);
+    Ok(table_description::response(endpoint, "TableDescription", &table, &settings, status))
 }
 
 fn check_params(
@@ -198,7 +199,7 @@ async fn change_index(
         IndexChange::Update(..) => return Ok(()),
     };
     let altered = endpoint.store.alter_table(table.clone(), alteration).await;
-    altered.map(drop).map_err(|error| refusal::table_fault(table, error))
+    altered.map(drop).map_err(|error| refusal::table_fault(endpoint, table, error))
 }
 
 fn index_name(name: &str) -> Result<IndexName, Fault> {
@@ -230,7 +231,7 @@ async fn change_stream(
         (None, Some(_)) => Feed::Off,
     };
     let altered = endpoint.store.alter_table(name.clone(), Alteration::SetFeed(feed)).await;
-    altered.map_err(|error| refusal::table_fault(name, error))
+    altered.map_err(|error| refusal::table_fault(endpoint, name, error))
 }
 
 fn set_throughput(

@@ -12,7 +12,7 @@ impl Endpoint {
     pub(super) async fn table(&self, name: &TableName) -> Result<TableDescription, Fault> {
         self.check_visible(name)?;
         let description = self.store.describe_table(name.clone()).await;
-        description.map_err(|error| refusal::table_fault(name, error))
+        description.map_err(|error| refusal::table_fault(self, name, error))
     }
 
     /// Fails for the settings table, as if it did not exist.

@@ -166,7 +166,12 @@ impl OwnRuntime {
             .build()
             .map_err(|error| {
                 let message = format!("cannot start threads: {error}");
-                Error::Refused(Arc::new(Refusal { operation: "connecting", code: None, message }))
+                Error::Refused(Arc::new(Refusal {
+                    operation: "connecting",
+                    code: None,
+                    message,
+                    resource: None,
+                }))
             })?;
         Ok(OwnRuntime { runtime: Some(runtime) })
     }

@@ -185,7 +185,7 @@ fn refused(operation: &'static str, reasons: &[CancellationReason]) -> Error {
 
 fn refusal(operation: &'static str, reason: &CancellationReason) -> Arc<Refusal> {
     let message = reason.message().unwrap_or("it gave no reason").to_owned();
-    Arc::new(Refusal { operation, code: reason.code.clone(), message })
+    Arc::new(Refusal { operation, code: reason.code.clone(), message, resource: None })
 }
 
 fn get_item(get: &Get) -> Result<TransactGetItem, BuildError> {

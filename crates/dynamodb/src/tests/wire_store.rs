@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
 use keyloom_store::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, IndexScope,
@@ -13,6 +14,7 @@ use keyloom_value::Item;
 
 use super::{requests, responses};
 use crate::endpoint::{Endpoint, EndpointOptions, Reply};
+use crate::strict::{Strict, StrictOptions};
 
 /// An endpoint over a memory store.
 ///
@@ -37,6 +39,25 @@ impl WireSubject {
         let options = EndpointOptions { clock: Arc::new(clock.clone()), ..Default::default() };
         let endpoint = Endpoint::new(store.clone(), options);
         WireSubject { wire: Arc::new(WireStore { endpoint, store }), clock }
+    }
+
+    /// In strict mode, with rules that nothing breaks: it must not change any result.
+    pub(super) fn strict() -> WireSubject {
+        let subject = WireSubject::new();
+        let clock = Arc::new(subject.clock.clone());
+        let options = StrictOptions {
+            write_units: f64::MAX,
+            read_units: f64::MAX,
+            index_lag: Duration::ZERO,
+            replica_lag: Duration::ZERO,
+            create_time: Duration::ZERO,
+            ..StrictOptions::default()
+        };
+        let store = subject.wire.store.clone();
+        let strict = Strict::new(store.clone(), clock.clone(), options);
+        let options = EndpointOptions { clock, ..Default::default() };
+        let endpoint = Endpoint::strict(Arc::new(strict), options);
+        WireSubject { wire: Arc::new(WireStore { endpoint, store }), ..subject }
     }
 }
 
@@ -64,7 +85,12 @@ impl WireStore {
         read: impl FnOnce(&str) -> T,
     ) -> Result<T, Error> {
         let target = format!("DynamoDB_20120810.{operation}");
-        let reply = self.endpoint.call(&target, body.as_bytes()).await;
+        let mut reply = self.endpoint.call(&target, body.as_bytes()).await;
+        // In strict mode transactions of other threads conflict. They are short.
+        while BUSY.iter().any(|code| reply.body.contains(code)) {
+            std::thread::yield_now();
+            reply = self.endpoint.call(&target, body.as_bytes()).await;
+        }
         if reply.status == 200 {
             return Ok(read(&reply.body));
         }
@@ -85,6 +111,9 @@ impl WireStore {
         }
     }
 }
+
+/// Codes of requests that succeed when others have ended.
+const BUSY: &[&str] = &["TransactionConflict", "TransactionInProgress"];
 
 /// Messages of requests that the service rejects and a store accepts.
 const STRICTER: &[&str] = &[

@@ -17,6 +17,17 @@ pub(crate) struct Fault {
     pub(crate) item: Option<Item>,
     /// One cancellation reason per action of a transaction.
     pub(crate) reasons: Vec<Reason>,
+    /// What had no capacity left.
+    pub(crate) throttling: Option<Throttling>,
+}
+
+/// Why a request was throttled.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Throttling {
+    /// As in `TableWriteKeyRangeThroughputExceeded`.
+    pub(crate) reason: &'static str,
+    /// The ARN of the table or index.
+    pub(crate) resource: String,
 }
 
 /// The cancellation reason of one action of a transaction.
@@ -41,6 +52,10 @@ pub(crate) enum FaultCode {
     TransactionCanceled,
     IdempotentParameterMismatch,
     TrimmedDataAccess,
+    ExpiredIterator,
+    Throttled,
+    TransactionConflict,
+    TransactionInProgress,
     InternalServerError,
 }
 
@@ -68,6 +83,18 @@ impl FaultCode {
             FaultCode::TrimmedDataAccess => {
                 "com.amazonaws.dynamodb.v20120810#TrimmedDataAccessException"
             }
+            FaultCode::ExpiredIterator => {
+                "com.amazonaws.dynamodb.v20120810#ExpiredIteratorException"
+            }
+            FaultCode::Throttled => {
+                "com.amazonaws.dynamodb.v20120810#ProvisionedThroughputExceededException"
+            }
+            FaultCode::TransactionConflict => {
+                "com.amazonaws.dynamodb.v20120810#TransactionConflictException"
+            }
+            FaultCode::TransactionInProgress => {
+                "com.amazonaws.dynamodb.v20120810#TransactionInProgressException"
+            }
             FaultCode::InternalServerError => {
                 "com.amazonaws.dynamodb.v20120810#InternalServerError"
             }
@@ -87,14 +114,18 @@ impl FaultCode {
             | FaultCode::ConditionalCheckFailed
             | FaultCode::TransactionCanceled
             | FaultCode::IdempotentParameterMismatch
-            | FaultCode::TrimmedDataAccess => 400,
+            | FaultCode::TrimmedDataAccess
+            | FaultCode::ExpiredIterator
+            | FaultCode::Throttled
+            | FaultCode::TransactionConflict
+            | FaultCode::TransactionInProgress => 400,
         }
     }
 }
 
 impl Fault {
     pub(crate) fn new(code: FaultCode, message: impl Into<String>) -> Fault {
-        Fault { code, message: message.into(), item: None, reasons: vec![] }
+        Fault { code, message: message.into(), item: None, reasons: vec![], throttling: None }
     }
 
     pub(crate) fn validation(message: impl Into<String>) -> Fault {
@@ -140,6 +171,14 @@ impl Fault {
             }
             if let Some(item) = &self.item {
                 write_item(w.name("Item"), item);
+            }
+            if let Some(Throttling { reason, resource }) = &self.throttling {
+                w.name("ThrottlingReasons").list(|w| {
+                    w.object(|w| {
+                        w.name("reason").text(reason);
+                        w.name("resource").text(resource);
+                    });
+                });
             }
         });
         writer.finish()

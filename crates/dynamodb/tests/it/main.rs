@@ -13,5 +13,6 @@ mod printing;
 mod remote;
 mod service;
 mod streams;
+mod strict;
 mod tables;
 mod transactions;

@@ -31,6 +31,9 @@ use crate::http::request_id::RequestIds;
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
 
+const HTML: &str = "text/html; charset=utf-8";
+const JSON: &str = "application/json";
+
 /// DynamoDB's protocol in front of an [`Endpoint`].
 #[derive(Debug)]
 pub struct DynamoDb {
@@ -82,7 +85,7 @@ impl DynamoDb {
             return Ok(Reply::json(400, denial_body(&for_another_host())));
         }
         if head.method == Method::GET {
-            return Ok(self.health_or_metrics(origin, head.uri.path()));
+            return Ok(self.health_or_report(origin, head.uri.path()));
         }
         if head.method != Method::POST || !is_json(&head.headers) {
             return Ok(Reply::text(404, "<UnknownOperationException/>\n"));
@@ -110,12 +113,20 @@ impl DynamoDb {
         Ok(Reply::json(answer.status, answer.body))
     }
 
-    /// Answers GET requests: the health check, and the metrics for loopback clients only.
-    fn health_or_metrics(&self, origin: &Origin, path: &str) -> Reply {
-        match path {
-            "/metrics" if origin.ip().is_loopback() => {
+    /// Answers GET requests: the health check and, for loopback clients only, the metrics and the
+    /// heat report of strict mode.
+    fn health_or_report(&self, origin: &Origin, path: &str) -> Reply {
+        let is_local = origin.ip().is_loopback();
+        match (path, self.endpoint.heat().filter(|_| is_local)) {
+            ("/metrics", _) if is_local => {
                 let text = self.metrics.text(&origin.edge);
                 Reply { media_type: Some(OPEN_METRICS), ..Reply::text(200, text) }
+            }
+            ("/heat", Some(heat)) => {
+                Reply { media_type: Some(HTML), ..Reply::text(200, heat.html()) }
+            }
+            ("/heat.json", Some(heat)) => {
+                Reply { media_type: Some(JSON), ..Reply::text(200, heat.json()) }
             }
             _ => Reply::text(200, "healthy: dynamodb.us-east-1.amazonaws.com "),
         }
