@@ -8,7 +8,7 @@ mod limit;
 mod list;
 
 use crate::declared::{Declared, DeclaredHandler, DeclaredTarget};
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::parse::{Entry, NodeKind};
 use crate::source::Span;
 use keys::{Keys, table, text};
@@ -30,7 +30,7 @@ pub(crate) fn declare(entries: &[Entry], reporter: &mut Reporter<'_>) -> Declare
     if entities.is_empty() {
         let span = keys.get("entity").map_or(Span::new(0, 0), |entry| entry.key.span);
         let help = "begin with `[entity.NAME]` and a line such as `fields.title = \"text\"`";
-        reporter.report_with_help(Code::NoEntity, span, ("the model has no entity", help));
+        reporter.push(Report::new(Code::NoEntity, span, "the model has no entity").help(help));
     }
     if let Some(entries) = keys.get("on").and_then(|entry| table(entry, reporter)) {
         declared.handlers = handlers(entries, reporter);
@@ -68,7 +68,7 @@ fn target(change: &Entry, reporter: &mut Reporter<'_>) -> Option<DeclaredTarget>
             };
             let help = "write the name of a handler, `{ webhook = \"https://...\" }`, or \
                         `{ job = \"KIND\" }`";
-            reporter.report_with_help(Code::BadTarget, change.node.span, (reason, help));
+            reporter.push(Report::new(Code::BadTarget, change.node.span, reason).help(help));
             None
         }
     }

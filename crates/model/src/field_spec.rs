@@ -99,11 +99,11 @@ impl SpecError {
                     None => (end, "the end of the text".to_owned()),
                 };
                 let reason = format!("expected {what}, found {found}");
-                Report { code: Code::SpecSyntax, span, reason, help: Some(GRAMMAR.to_owned()) }
+                Report::new(Code::SpecSyntax, span, reason).help(GRAMMAR)
             }
             SpecError::LateQuestionMark(span) => {
-                let reason = "`?` must follow the type, before a range".to_owned();
-                Report { code: Code::SpecSyntax, span, reason, help: Some(GRAMMAR.to_owned()) }
+                let reason = "`?` must follow the type, before a range";
+                Report::new(Code::SpecSyntax, span, reason).help(GRAMMAR)
             }
             SpecError::UnknownType(word) => {
                 let reason = format!("unknown type `{}`", word.text);
@@ -116,8 +116,8 @@ impl SpecError {
             }
             SpecError::TooDeep(span) => {
                 let reason = format!("lists and maps are nested more than {DEPTH_MAX} deep");
-                let help = Some("`any` holds a value of any depth".to_owned());
-                Report { code: Code::TypeTooDeep, span, reason, help }
+                let help = "`any` holds a value of any depth";
+                Report::new(Code::TypeTooDeep, span, reason).help(help)
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::declared::{DeclaredBoard, DeclaredCount, DeclaredEntity, DeclaredTags};
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::model::{Board, Count, FieldType, Ranking, TagCombination};
 use crate::parse::{Node, NodeKind};
 use crate::source::Word;
@@ -52,7 +52,7 @@ fn shards(node: &Node, reporter: &mut Reporter<'_>) -> u32 {
     given.unwrap_or_else(|| {
         let reason = format!("`shards` takes a whole number from 2 to {SHARDS_MAX}");
         let help = "without it, each counter is one row";
-        reporter.report_with_help(Code::BadShards, node.span, (reason, help));
+        reporter.push(Report::new(Code::BadShards, node.span, reason).help(help));
         1
     })
 }
@@ -82,7 +82,7 @@ fn board(declared: &DeclaredBoard, scope: &Scope, reporter: &mut Reporter<'_>) -
             };
             let help = "`of` ranks the values of a field by how many entities have them; `rank` \
                         ranks the entities by one of their fields";
-            reporter.report_with_help(Code::BadBoard, declared.name.span, (reason, help));
+            reporter.push(Report::new(Code::BadBoard, declared.name.span, reason).help(help));
             return None;
         }
     };
@@ -97,7 +97,7 @@ pub(crate) fn check_names(declared: &[DeclaredEntity], reporter: &mut Reporter<'
             if let Some(owner) = owners.insert(text, &entity.name.text) {
                 let reason = format!("`{owner}` already has a board `{text}`");
                 let help = "board names are unique in a model: choose another name";
-                reporter.report_with_help(Code::BoardTaken, *span, (reason, help));
+                reporter.push(Report::new(Code::BoardTaken, *span, reason).help(help));
             }
         }
     }
@@ -125,11 +125,12 @@ pub(crate) fn combinations(
             if keys.len() < 2 || keys.len() < combination.keys.len() {
                 let reason = "a combination needs two or more different tag keys";
                 let help = "searches for a single key need no declaration";
-                reporter.report_with_help(Code::BadCombination, combination.span, (reason, help));
+                reporter
+                    .push(Report::new(Code::BadCombination, combination.span, reason).help(help));
             } else if found.iter().any(|other| other.field == field && other.keys == keys) {
                 let reason = "duplicate combination";
                 let help = "leave one of them out; the order of the keys does not matter";
-                reporter.report_with_help(Code::SameTwice, combination.span, (reason, help));
+                reporter.push(Report::new(Code::SameTwice, combination.span, reason).help(help));
             } else {
                 found.push(TagCombination { field, keys });
             }

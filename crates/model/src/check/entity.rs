@@ -1,7 +1,7 @@
 //! Entities, one by one: their own keys, then everything declared on them.
 
 use crate::declared::DeclaredEntity;
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::model::{Entity, FieldId, FieldType, IdSource, Tenancy};
 
 use super::choice::choose;
@@ -67,7 +67,7 @@ fn expires(
         let found = scoped.field.of.name();
         let reason = format!("`{}` cannot be in `expires`: its type is `{found}`", word.text);
         let help = "name a field of type `time`; it can be optional";
-        reporter.report_with_help(Code::BadExpiry, word.span, (reason, help));
+        reporter.push(Report::new(Code::BadExpiry, word.span, reason).help(help));
     }
     Some(id)
 }

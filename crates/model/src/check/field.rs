@@ -70,7 +70,7 @@ fn on_parent_delete(entity: &DeclaredEntity, reporter: &mut Reporter<'_>) -> OnD
     if entity.parent.is_none() {
         let reason = format!("`{}` has no parent that could be deleted", entity.name.text);
         let help = "add `parent = \"...\"`, or leave this out";
-        reporter.report_with_help(Code::NoParent, word.span, (reason, help));
+        reporter.push(Report::new(Code::NoParent, word.span, reason).help(help));
     }
     match choose(word, "`on_parent_delete`", &["refuse", "cascade"], reporter) {
         Some("cascade") => OnDelete::Cascade,
@@ -87,12 +87,12 @@ fn check_field_name(field: &DeclaredField, entity: &DeclaredEntity, reporter: &m
             "id" => "every entity has an `id`; `id = \"given\"` lets callers choose it".to_owned(),
             _ => format!("reserved names are {}", RESERVED.join(", ")),
         };
-        reporter.report_with_help(Code::ReservedName, name.span, (reason, help));
+        reporter.push(Report::new(Code::ReservedName, name.span, reason).help(help));
     }
     if entity.parent.as_ref().is_some_and(|parent| parent.text == name.text) {
         let reason = format!("`{}` is the parent's name, which holds the parent's id", name.text);
         let help = "leave this field out, or call it something else";
-        reporter.report_with_help(Code::ParentFieldClash, name.span, (reason, help));
+        reporter.push(Report::new(Code::ParentFieldClash, name.span, reason).help(help));
     }
 }
 
@@ -109,7 +109,7 @@ fn field_of(
     {
         let reason = "a reference that is cleared must be optional";
         let help = "write `?` after it";
-        reporter.report_with_help(Code::ClearNeedsOptional, spec.of.span, (reason, help));
+        reporter.push(Report::new(Code::ClearNeedsOptional, spec.of.span, reason).help(help));
     }
     check_references(&of, spec.of.span, reporter);
     let default = spec.default.as_ref().and_then(|default| default_of(default, &of, reporter));
@@ -140,7 +140,7 @@ fn check_references(of: &FieldType, span: Span, reporter: &mut Reporter<'_>) {
         },
         _ => return,
     };
-    reporter.report_with_help(Code::BadReferences, span, (reason, help));
+    reporter.push(Report::new(Code::BadReferences, span, reason).help(help));
 }
 
 fn type_of(
@@ -207,7 +207,7 @@ fn element_of(
                 "make an entity for the relation, with one `ref` for each side",
             ),
         };
-        reporter.report_with_help(Code::BadElement, declared.span, (reason, help));
+        reporter.push(Report::new(Code::BadElement, declared.span, reason).help(help));
         return None;
     }
     Some(Box::new(of))
@@ -221,7 +221,8 @@ fn members_of(
     let mut found: Vec<String> = vec![];
     if members.is_empty() {
         let help = "write them as `enum(open, done)`";
-        reporter.report_with_help(Code::BadEnum, declared.span, ("the enum has no members", help));
+        reporter
+            .push(Report::new(Code::BadEnum, declared.span, "the enum has no members").help(help));
     }
     if let Some(first_over) = members.get(MEMBERS_MAX) {
         let reason = format!("an enum has at most {MEMBERS_MAX} members");
@@ -232,7 +233,7 @@ fn members_of(
         if !member.text.chars().all(is_plain) || member.text.len() > MEMBER_LENGTH_MAX {
             let reason = format!("`{}` cannot be a member of an enum", member.text);
             let help = "a member is at most 60 letters from a to z, digits, `_` and `-`";
-            reporter.report_with_help(Code::BadEnum, member.span, (reason, help));
+            reporter.push(Report::new(Code::BadEnum, member.span, reason).help(help));
         } else if found.contains(&member.text) {
             let reason = format!("duplicate member `{}`", member.text);
             reporter.report(Code::BadEnum, member.span, reason);
@@ -255,7 +256,7 @@ fn default_of(
     if matches!(of, FieldType::Any | FieldType::Bytes(_) | FieldType::Ref(..)) {
         let reason = format!("a field of type `{}` cannot have a default", of.name());
         let help = "make it optional with `?`, or leave the default out";
-        reporter.report_with_help(Code::NoDefault, default.word.span, (reason, help));
+        reporter.push(Report::new(Code::NoDefault, default.word.span, reason).help(help));
         return None;
     }
     match literal::of_default(default, of) {

@@ -68,6 +68,6 @@ fn check_default(rule: &FormatRule, (name, scope): (&Word, &Scope), reporter: &m
     for format in unmet {
         let reason = format!("the default of `{}` is not {}", name.text, format.in_words());
         let help = "give it another default, or make it optional with `?`";
-        reporter.report_with_help(Code::BadFormat, name.span, (reason, help));
+        reporter.push(Report::new(Code::BadFormat, name.span, reason).help(help));
     }
 }

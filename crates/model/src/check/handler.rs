@@ -1,7 +1,7 @@
 //! Handlers: `on.ENTITY.CHANGE = TARGET`.
 
 use crate::declared::{DeclaredHandler, DeclaredTarget};
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::model::{Handler, Target, TriggeringChange};
 use crate::source::Word;
 
@@ -62,5 +62,5 @@ fn check_url(url: &Word, reporter: &mut Reporter<'_>) {
         "a URL starts with `https://` or `http://` and has at most {URL_BYTES_MAX} visible ASCII \
          characters"
     );
-    reporter.report_with_help(Code::BadTarget, url.span, (reason, help));
+    reporter.push(Report::new(Code::BadTarget, url.span, reason).help(help));
 }

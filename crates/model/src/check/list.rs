@@ -27,7 +27,7 @@ pub(crate) fn lists(
         if let Some(other) = same.filter(|_| is_complete(&list, declared)) {
             let reason = format!("`{}` is the same list as `{}`", list.name, other.name);
             let help = "leave one of them out";
-            reporter.report_with_help(Code::SameTwice, declared.name.span, (reason, help));
+            reporter.push(Report::new(Code::SameTwice, declared.name.span, reason).help(help));
         }
         lists.push(list);
     }
@@ -57,7 +57,7 @@ fn order(
         if by.contains(&field) {
             let reason = format!("`{}` is the same throughout the list: it is in `by`", name.text);
             let help = "leave it out of `order`";
-            reporter.report_with_help(Code::SameFieldTwice, name.span, (reason, help));
+            reporter.push(Report::new(Code::SameFieldTwice, name.span, reason).help(help));
         } else if order.iter().any(|before| before.field == field) {
             same_field_twice(&name, "order", reporter);
         } else {

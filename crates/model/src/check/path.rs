@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use crate::declared::DeclaredEntity;
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::model::{FieldId, PathPart};
 use crate::source::{Span, Word};
 
@@ -73,7 +73,7 @@ impl Paths {
         if parts.flatten().is_some_and(|parts| parts.iter().any(|part| part.starts_with('{'))) {
             let reason = "the path of an entity cannot have placeholders";
             let help = "single entities are served at this path followed by `/{id}`";
-            reporter.report_with_help(Code::BadPlaceholder, path.span, (reason, help));
+            reporter.push(Report::new(Code::BadPlaceholder, path.span, reason).help(help));
             return;
         }
         let owner = if is_reserved(&path.text) {
@@ -155,7 +155,7 @@ fn label(entity: &DeclaredEntity, (what, name): (&str, &str)) -> String {
 fn taken(path: &Word, owner: &str, reporter: &mut Reporter<'_>) {
     let reason = format!("`{}` is the path of {owner}", path.text);
     let help = "choose another `path`";
-    reporter.report_with_help(Code::PathTaken, path.span, (reason, help));
+    reporter.push(Report::new(Code::PathTaken, path.span, reason).help(help));
 }
 
 /// The path with empty braces.
@@ -176,7 +176,7 @@ fn parse<'p>(path: &'p Word, reporter: &mut Reporter<'_>) -> Option<Vec<&'p str>
         );
         let help = "a path is `/`, then words of letters, digits, `.`, `_`, `-` or a `{field}`, \
                     with `/` between them";
-        reporter.report_with_help(Code::BadPath, path.span, (reason, help));
+        reporter.push(Report::new(Code::BadPath, path.span, reason).help(help));
     }
     parts
 }
@@ -204,7 +204,7 @@ fn placeholder(
         let help = reporter.suggest(name, "its `by` has", known);
         let help = help.unwrap_or_else(|| format!("add `by = \"{name}\"`"));
         let span = span_in(path, &format!("{{{name}}}"));
-        reporter.report_with_help(Code::BadPlaceholder, span, (reason, help));
+        reporter.push(Report::new(Code::BadPlaceholder, span, reason).help(help));
     }
     field.copied()
 }

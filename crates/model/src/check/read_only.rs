@@ -1,7 +1,7 @@
 //! `read_only`: the fields that clients of the service cannot set.
 
 use crate::declared::DeclaredEntity;
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::model::{Field, FieldAccess, FieldId, FieldOrigin, Presence, Tenancy};
 
 use super::scope::{Scope, same_field_twice};
@@ -19,7 +19,7 @@ pub(crate) fn fields(
         if field.access == FieldAccess::ReadOnly {
             same_field_twice(name, "read_only", reporter);
         } else if let Some((reason, help)) = why_not(id, (scope, tenancy)) {
-            reporter.report_with_help(Code::BadReadOnly, name.span, (reason, help));
+            reporter.push(Report::new(Code::BadReadOnly, name.span, reason).help(help));
         }
         field.access = FieldAccess::ReadOnly;
     }

@@ -1,7 +1,7 @@
 //! The tenancy of each entity. Shared entities must not refer to entities of a tenant.
 
 use crate::declared::DeclaredEntity;
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::model::{FieldId, FieldType, Presence, Tenancy};
 use crate::source::Word;
 
@@ -38,13 +38,13 @@ fn own(
     if let Some(parent) = &entity.parent {
         let reason = format!("`{}` belongs to the tenant of its parent", entity.name.text);
         let help = format!("leave this out, or declare it on `{}`", parent.text);
-        reporter.report_with_help(Code::ChildTenant, word.span, (reason, help));
+        reporter.push(Report::new(Code::ChildTenant, word.span, reason).help(help));
         return Tenancy::Shared;
     }
     let Some(id) = scope.find(word, reporter) else { return Tenancy::Shared };
     if let Some(reason) = why_not(id, scope) {
         let help = "the tenant must be a required text, int, enum or ref";
-        reporter.report_with_help(Code::BadTenant, word.span, (reason, help));
+        reporter.push(Report::new(Code::BadTenant, word.span, reason).help(help));
     }
     Tenancy::Own(id)
 }
@@ -88,7 +88,7 @@ fn check_references(
                 entity.name.text
             );
             let help = format!("give `{}` a `tenant` too", entity.name.text);
-            reporter.report_with_help(Code::SharedRef, declared.name.span, (reason, help));
+            reporter.push(Report::new(Code::SharedRef, declared.name.span, reason).help(help));
         }
     }
 }

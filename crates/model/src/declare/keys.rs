@@ -75,7 +75,7 @@ impl<'e> Keys<'e> {
         if nodes.is_empty() {
             let reason = format!("`{name}` is empty");
             let help = "name a field, or leave the key out";
-            reporter.report_with_help(Code::Empty, entry.node.span, (reason, help));
+            reporter.push(Report::new(Code::Empty, entry.node.span, reason).help(help));
         }
         nodes.iter().filter_map(|node| word((&entry.key.text, node), reporter)).collect()
     }
