@@ -3,6 +3,7 @@
 
 mod entity;
 mod format;
+mod keyed_value;
 mod keys;
 mod limit;
 mod list;
@@ -11,20 +12,25 @@ use crate::declared::{Declared, DeclaredHandler, DeclaredTarget};
 use crate::error::{Code, Report, Reporter};
 use crate::parse::{Entry, NodeKind};
 use crate::source::Span;
-use keys::{Keys, table, text};
-use limit::limited;
+use keys::{Keys, NamedTable, TableKind, table, text};
+use limit::Limit;
 
 /// Maximum number of entities in a model.
 const ENTITIES_MAX: usize = 200;
 
+const MODEL: TableKind = TableKind { what: "a model", keys: &["entity", "on", "jobs"] };
+const HANDLER: TableKind = TableKind { what: "a handler", keys: &["webhook", "job"] };
+
 /// Reads a whole file.
 pub(crate) fn declare(entries: &[Entry], reporter: &mut Reporter<'_>) -> Declared {
-    let keys = Keys::read(entries, ("a model", &["entity", "on", "jobs"]), reporter);
+    let keys = Keys::read(entries, &MODEL, reporter);
     let mut declared = Declared::default();
     let entities = keys.get("entity").and_then(|entry| table(entry, reporter)).unwrap_or(&[]);
-    for entry in limited(entities, ("entities", ENTITIES_MAX), reporter) {
+    let limit = Limit { what: "entities", max: ENTITIES_MAX };
+    for entry in limit.apply(entities, reporter) {
         if let Some(entries) = table(entry, reporter) {
-            declared.entities.push(entity::entity(&entry.key, entries, reporter));
+            let table = NamedTable { name: &entry.key, entries };
+            declared.entities.push(entity::entity(&table, reporter));
         }
     }
     if entities.is_empty() {
@@ -57,7 +63,7 @@ fn target(change: &Entry, reporter: &mut Reporter<'_>) -> Option<DeclaredTarget>
     let NodeKind::Table(entries) = &change.node.kind else {
         return text(change, reporter).map(DeclaredTarget::Handler);
     };
-    let keys = Keys::read(entries, ("a handler", &["webhook", "job"]), reporter);
+    let keys = Keys::read(entries, &HANDLER, reporter);
     match (keys.get("webhook"), keys.get("job")) {
         (Some(webhook), None) => text(webhook, reporter).map(DeclaredTarget::Webhook),
         (None, Some(job)) => text(job, reporter).map(DeclaredTarget::Job),
