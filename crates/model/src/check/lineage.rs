@@ -30,6 +30,10 @@ impl<'d> Lineage<'d> {
         lineage
     }
 
+    pub(crate) fn declared(&self) -> &'d [DeclaredEntity] {
+        self.declared
+    }
+
     pub(crate) fn parents(&self) -> &[Option<EntityId>] {
         &self.parents
     }
