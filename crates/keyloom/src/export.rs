@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_referred_to_comes_first_and_circles_come_together() {
+    fn targets_come_first_and_cycles_stay_together() {
         let model = "
             [entity.a]
             fields.b = 'ref b clear?'

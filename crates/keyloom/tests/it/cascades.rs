@@ -38,7 +38,7 @@ list.by_mark = { order = "mark" }
 "#;
 
 #[test]
-fn deletions_of_all_sizes_take_what_they_say() {
+fn deletions_of_all_sizes_match_the_naive_database() {
     run(12, |seed, nodes| {
         let mut random = Random::new(seed);
         let mut world = graph(nodes, &mut random, |store| store);
@@ -55,7 +55,7 @@ fn deletions_of_all_sizes_take_what_they_say() {
 }
 
 #[test]
-fn readers_see_all_of_a_deletion_or_nothing() {
+fn readers_see_a_deletion_completely_or_not_at_all() {
     run(12, |seed, nodes| {
         let mut random = Random::new(seed);
         let mut raw = None;
@@ -91,7 +91,7 @@ fn readers_see_all_of_a_deletion_or_nothing() {
 }
 
 #[test]
-fn a_deletion_that_is_dropped_anywhere_is_ended_or_undone() {
+fn a_deletion_dropped_at_any_point_is_completed_or_canceled() {
     run(12, |seed, nodes| {
         let mut random = Random::new(seed);
         let mut world = graph(nodes, &mut random, |store| pausing(store));

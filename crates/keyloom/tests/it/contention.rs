@@ -125,7 +125,7 @@ const CALLS: [(&str, Call); 4] = [
 ];
 
 #[test]
-fn a_write_that_always_conflicts_ends_under_the_deadline() {
+fn a_write_that_always_conflicts_fails_within_the_deadline() {
     for (name, call) in CALLS {
         let rig = Rig::new();
         let began_ms = rig.clock.now().0;
@@ -144,7 +144,7 @@ fn a_write_that_always_conflicts_ends_under_the_deadline() {
 }
 
 #[test]
-fn a_call_that_is_dropped_between_attempts_leaves_nothing_behind() {
+fn a_call_dropped_between_attempts_leaves_nothing_behind() {
     for (name, call) in CALLS {
         for polls in [1, 5, 20, 100] {
             let rig = Rig::new();

@@ -65,7 +65,7 @@ fn total(db: &Db, product: &str, language: Option<&str>) -> u64 {
 /// Numbers are kept by the fields of `split` in their order: values of the first ones are where
 /// reading begins and ends, values of later ones leave out of what was read.
 #[test]
-fn values_of_the_first_fields_bound_what_is_read_of_a_count() {
+fn values_of_the_first_split_fields_bound_the_rows_read() {
     let db = block_on(open(COMMENTS, Arc::new(reference_at(&ManualClock::new()))));
     for language in 0..7 {
         for rating in 1..=5 {
@@ -85,7 +85,7 @@ fn values_of_the_first_fields_bound_what_is_read_of_a_count() {
 
 /// The figures of the fourth part of the series on comments.
 #[test]
-fn the_figures_of_the_product_page_are_right() {
+fn the_figures_of_the_product_page_are_correct() {
     each_store(|store| {
         let db = block_on(open(COMMENTS, store));
         let en = [(5, 95), (4, 10), (3, 5), (2, 5), (1, 90)];
@@ -111,7 +111,7 @@ fn the_figures_of_the_product_page_are_right() {
 }
 
 #[test]
-fn a_changed_comment_moves_and_a_product_without_any_leaves_the_board() {
+fn a_changed_comment_is_recounted_and_a_product_without_comments_leaves_the_board() {
     each_store(|store| {
         let db = block_on(open(COMMENTS, store));
         let first = comment(&db, "42", "en", 5);
@@ -135,7 +135,7 @@ fn a_changed_comment_moves_and_a_product_without_any_leaves_the_board() {
 }
 
 #[test]
-fn sixteen_writers_on_one_number_lose_nothing() {
+fn sixteen_writers_of_one_counter_lose_no_update() {
     let db = block_on(open(COMMENTS, Arc::new(engine(&SimDisk::new(0)))));
     let start = Barrier::new(16);
     std::thread::scope(|scope| {
@@ -182,7 +182,7 @@ impl Front for Counting {
 
 /// Nobody tries again because another one was faster.
 #[test]
-fn a_crowd_on_one_value_of_a_board_writes_everything_once() {
+fn concurrent_writers_of_one_ranked_value_need_no_retries() {
     let (store, transactions) = (Arc::new(engine(&SimDisk::new(0))), AtomicUsize::new(0));
     let counting = Arc::new(InFront(Counting { store, transactions }));
     let db = block_on(open(COMMENTS, counting.clone()));
@@ -204,7 +204,7 @@ fn a_crowd_on_one_value_of_a_board_writes_everything_once() {
 }
 
 #[test]
-fn counts_and_boards_are_made_while_others_write() {
+fn counts_and_boards_are_built_during_concurrent_writes() {
     let kept = Arc::new(engine(&SimDisk::new(0)));
     let store: Arc<dyn Store> = kept.clone();
     let plain = block_on(open(PLAIN, store.clone()));
@@ -251,7 +251,7 @@ fn counts_and_boards_are_made_while_others_write() {
 }
 
 #[test]
-fn a_large_cascade_is_counted_and_so_is_what_expires() {
+fn large_cascades_and_expiry_update_counts() {
     const MODEL: &str = r#"
         [entity.product]
         id = "given"
@@ -292,7 +292,7 @@ fn a_large_cascade_is_counted_and_so_is_what_expires() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_told() {
+fn invalid_count_and_board_queries_are_errors() {
     let db = block_on(open(COMMENTS, Arc::new(engine(&SimDisk::new(0)))));
     let said = |error: Error| error.to_string();
     let count = |name: &str| db.count("comment", name);

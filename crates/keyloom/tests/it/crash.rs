@@ -143,7 +143,7 @@ pub(crate) fn large_family(db: &Db) {
 }
 
 #[test]
-fn a_large_cascade_with_a_circle_survives_a_crash_at_every_sync() {
+fn a_large_cascade_with_a_cycle_survives_a_crash_at_every_sync() {
     let steps = vec![
         step(|db| block_on(db.delete("room", "hall"))),
         step(|db| {
@@ -162,7 +162,7 @@ pub(crate) fn held_family(db: &Db) {
 }
 
 #[test]
-fn a_large_cascade_that_is_refused_leaves_nothing_behind_whenever_the_power_goes() {
+fn a_refused_large_cascade_leaves_nothing_behind_after_a_crash_at_any_sync() {
     let steps = vec![step(|db| match block_on(db.delete("room", "hall")) {
         Err(Error::InUse { .. }) => Ok(()),
         Err(other) => Err(other),
@@ -174,7 +174,7 @@ fn a_large_cascade_that_is_refused_leaves_nothing_behind_whenever_the_power_goes
 }
 
 #[test]
-fn making_the_table_survives_a_crash_at_every_sync() {
+fn creating_the_table_survives_a_crash_at_every_sync() {
     let steps = vec![step(|db| create(db, "room", &json!({"id": "r", "name": "r"})))];
     let script = Script { model: ROOMS, setup: |_| {}, steps };
     assert!(script.crash_everywhere() > 0);

@@ -131,7 +131,7 @@ fn a_backfill_survives_a_crash_at_every_sync() {
 }
 
 #[test]
-fn a_backfill_of_several_parts_survives_a_crash_at_every_sync() {
+fn a_backfill_in_several_steps_survives_a_crash_at_every_sync() {
     let steps = vec![Step { model: SECOND, run: |_| Ok(()) }];
     let script = Script { model: FIRST, setup: large_library, steps };
     let crashes = script.crash_everywhere();
@@ -139,7 +139,7 @@ fn a_backfill_of_several_parts_survives_a_crash_at_every_sync() {
 }
 
 #[test]
-fn one_change_of_the_model_after_the_other_survives_a_crash_at_every_sync() {
+fn successive_model_changes_survive_a_crash_at_every_sync() {
     let delete = |db: &Db| block_on(db.delete("book", "b3"));
     let steps = vec![Step { model: SECOND, run: write }, Step { model: THIRD, run: delete }];
     let script = Script { model: FIRST, setup: library, steps };
@@ -148,7 +148,7 @@ fn one_change_of_the_model_after_the_other_survives_a_crash_at_every_sync() {
 }
 
 #[test]
-fn counts_and_boards_in_the_making_survive_a_crash_at_every_sync() {
+fn building_counts_and_boards_survives_a_crash_at_every_sync() {
     let delete = |db: &Db| block_on(db.delete("book", "b3"));
     let steps = vec![Step { model: COUNTED, run: write }, Step { model: RECOUNTED, run: delete }];
     let script = Script { model: FIRST, setup: small_library, steps };

@@ -99,7 +99,7 @@ impl Entropy for Constant {
 /// Two processes whose entropy fails them generate the same id: the condition of the put finds it,
 /// the next attempt reads the row, and nothing is overwritten.
 #[test]
-fn a_generated_id_that_is_there_is_found_by_the_condition() {
+fn a_generated_id_that_exists_is_detected_by_the_condition() {
     block_on(async {
         let store = counted();
         let clock = ManualClock::new();

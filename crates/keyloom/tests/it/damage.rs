@@ -294,6 +294,6 @@ fn damaged_own_rows_are_reported_and_repaired_where_possible() {
 }
 
 #[test]
-fn what_is_gone_is_named_and_settled_as_its_references_say() {
+fn missing_entities_are_reported_and_resolved_by_the_rules_of_their_references() {
     check("gone", GONE);
 }

@@ -90,7 +90,7 @@ fn any_of(result: Result<(), Error>) {
 }
 
 #[test]
-fn a_dropped_small_deletion_is_whole_or_nothing_and_holds_nobody_up() {
+fn a_dropped_small_deletion_is_atomic_and_blocks_nobody() {
     drop_everywhere(
         (small_family, 1),
         |db| async move { db.delete("room", "hall").await },
@@ -106,7 +106,7 @@ fn a_dropped_small_deletion_is_whole_or_nothing_and_holds_nobody_up() {
 }
 
 #[test]
-fn a_dropped_large_deletion_is_whole_or_nothing_and_holds_nobody_up() {
+fn a_dropped_large_deletion_is_atomic_and_blocks_nobody() {
     drop_everywhere(
         (large_family, 13),
         |db| async move { db.delete("room", "hall").await },
@@ -126,7 +126,7 @@ fn a_dropped_large_deletion_is_whole_or_nothing_and_holds_nobody_up() {
 }
 
 #[test]
-fn a_dropped_transaction_is_whole_or_nothing() {
+fn a_dropped_transaction_is_atomic() {
     drop_everywhere(
         (small_family, 1),
         |db| async move {
@@ -150,7 +150,7 @@ fn a_dropped_transaction_is_whole_or_nothing() {
 /// it off by removing its task. It then went on with the task that was not there, 64 times, and
 /// gave up as if others had been in its way all the time.
 #[test]
-fn a_small_deletion_that_was_canceled_starts_over() {
+fn a_canceled_small_deletion_starts_over() {
     for step in 0.. {
         let pair = Pair::new(small_family);
         let mut reached = false;
@@ -172,7 +172,7 @@ fn a_small_deletion_that_was_canceled_starts_over() {
 }
 
 #[test]
-fn a_large_deletion_that_was_canceled_starts_over() {
+fn a_canceled_large_deletion_starts_over() {
     for step in (0..).step_by(3) {
         let pair = Pair::new(large_family);
         let mut reached = false;
@@ -197,7 +197,7 @@ fn a_large_deletion_that_was_canceled_starts_over() {
 /// More goes with it than fits into one transaction, so everything was marked before it was found
 /// that a reference refuses: `verify` then named every row that still had the mark.
 #[test]
-fn a_large_deletion_that_is_refused_leaves_no_marks() {
+fn a_refused_large_deletion_leaves_no_tombstones() {
     let pair = Pair::new(held_family);
     let before = pair.contents();
     let refused = block_on(pair.quick.delete("room", "hall"));
@@ -209,7 +209,7 @@ fn a_large_deletion_that_is_refused_leaves_no_marks() {
 /// The answer said what the caller had asked for, not what the deletion beside it had made of it:
 /// the reference was still there, and the version was one that never was.
 #[test]
-fn the_answer_of_a_transaction_says_what_its_deletions_did_to_the_others() {
+fn a_transaction_returns_entities_as_its_deletions_left_them() {
     let pair = Pair::new(small_family);
     let changes = vec![
         Change::update("note", "n", &json!({"on": null})).unwrap(),

@@ -52,7 +52,7 @@ fn exported(db: &Db, kinds: &[&str]) -> Vec<Entry> {
 }
 
 #[test]
-fn everything_comes_back_with_its_ids_for_its_tenants() {
+fn an_export_is_imported_with_its_ids_and_tenants() {
     each_store(|store| {
         let db = block_on(open(MODEL, store));
         let entries = [parent("a", "1", "x"), parent("b", "1", "x"), child("b", "1", "1")];
@@ -74,7 +74,7 @@ fn everything_comes_back_with_its_ids_for_its_tenants() {
 }
 
 #[test]
-fn what_is_there_stays_unless_it_is_to_be_replaced() {
+fn existing_entities_are_kept_unless_replacement_is_requested() {
     each_store(|store| {
         let db = block_on(open(MODEL, store));
         let import = |entry: Entry, existing| block_on(db.import(vec![entry], existing));
@@ -98,7 +98,7 @@ fn what_is_there_stays_unless_it_is_to_be_replaced() {
 
 /// What is there already is checked and not written again, so it may be more than a transaction writes.
 #[test]
-fn a_large_import_that_is_there_already_changes_nothing() {
+fn repeating_a_large_import_changes_nothing() {
     each_store(|store| {
         let db = block_on(open(MODEL, store));
         let large = |n: usize| {
@@ -116,7 +116,7 @@ fn a_large_import_that_is_there_already_changes_nothing() {
 }
 
 #[test]
-fn nobody_imports_for_others() {
+fn a_tenant_cannot_import_entities_of_another() {
     each_store(|store| {
         let db = block_on(open(MODEL, store));
         let import = |db: &Db, entry: Entry| block_on(db.import(vec![entry], Existing::Keep));

@@ -19,7 +19,7 @@ use crate::rig::{engine_at, reference_at};
 use crate::world::{Depth, Readable, Thing, World};
 
 #[test]
-fn models_change_in_the_middle_of_histories_on_the_reference() {
+fn models_change_within_random_histories_on_the_memory_store() {
     run(150, |clock| {
         let store: Arc<dyn Store> = Arc::new(reference_at(clock));
         (pausing(store), Box::new(|| {}))
@@ -27,7 +27,7 @@ fn models_change_in_the_middle_of_histories_on_the_reference() {
 }
 
 #[test]
-fn models_change_in_the_middle_of_histories_on_the_engine() {
+fn models_change_within_random_histories_on_the_engine() {
     run(50, |clock| {
         let engine = Arc::new(engine_at(clock));
         let store: Arc<dyn Store> = engine.clone();

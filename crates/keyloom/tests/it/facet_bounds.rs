@@ -145,7 +145,7 @@ fn combinations(comments: &[Comment], (languages, ratings): Wish) -> u64 {
 }
 
 #[test]
-fn a_page_by_facets_reads_its_entries_and_its_entities() {
+fn the_reads_of_a_page_by_facets_are_bounded() {
     for (seed, matching) in [(1, MatchingUse::Sets), (2, MatchingUse::Rows)] {
         check(Arc::new(engine(&SimDisk::new(0))), matching, seed);
     }
@@ -230,7 +230,7 @@ impl Bound {
 
 /// Long texts that begin alike stand together, and no page is any the worse for it.
 #[test]
-fn long_values_of_facets_are_told_apart() {
+fn long_facet_values_with_a_common_prefix_are_distinguished() {
     let model = "[entity.note]\nfields.topic = \"text\"\nfields.rank = \"int\"\n\
                  list.ranked = { order = \"rank\", facets = [\"topic\"] }\n";
     let alike = "é".repeat(40);

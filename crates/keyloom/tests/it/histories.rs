@@ -17,12 +17,12 @@ use crate::world::{Depth, Draw, Readable, World};
 const STEPS: usize = 40;
 
 #[test]
-fn random_histories_on_the_reference_are_kept_exact() {
+fn random_histories_on_the_memory_store_match_the_naive_database() {
     run(200, |clock| Arc::new(reference_at(clock)));
 }
 
 #[test]
-fn random_histories_on_the_engine_are_kept_exact() {
+fn random_histories_on_the_engine_match_the_naive_database() {
     run(60, |clock| Arc::new(engine_at(clock)));
 }
 

@@ -27,12 +27,12 @@ pub(crate) struct Call {
 }
 
 #[test]
-fn changes_at_once_are_changes_one_after_the_other() {
+fn concurrent_changes_are_serializable() {
     run(300, Dropping::Never);
 }
 
 #[test]
-fn changes_that_are_dropped_halfway_happen_whole_or_not_at_all() {
+fn changes_dropped_halfway_are_atomic() {
     run(300, Dropping::Sometimes);
 }
 

@@ -95,7 +95,7 @@ async fn board(db: &Db) -> String {
 }
 
 #[test]
-fn numbers_that_several_reads_bring_are_as_before_or_as_after() {
+fn counts_of_several_reads_show_a_large_deletion_completely_or_not_at_all() {
     let pair = crowd();
     let before = (block_on(board(&pair.quick)), block_on(counts(&pair.quick)));
     let steps = if is_full_size() { STEPS_AT_FULL_SIZE } else { STEPS };
@@ -137,7 +137,7 @@ fn numbers_that_several_reads_bring_are_as_before_or_as_after() {
 /// What deletions take from a number stood in a key with the number's own, and nowhere if that was
 /// too long.
 #[test]
-fn a_number_whose_key_is_as_long_as_it_can_be_is_as_before_or_as_after() {
+fn counters_with_the_longest_keys_show_a_large_deletion_completely_or_not_at_all() {
     let pair = database();
     let author = |bytes: usize| "x".repeat(bytes);
     let mut longest = 0;

@@ -279,7 +279,7 @@ fn sizes() -> impl Strategy<Value = Size> {
 }
 
 #[test]
-fn whoever_looks_sees_all_of_a_large_deletion_or_nothing() {
+fn readers_see_a_large_deletion_completely_or_not_at_all() {
     for_all(4, sizes(), |size| {
         let pair = Pair::new(&size);
         let before = look(&pair.quick, &size);
@@ -305,7 +305,7 @@ fn whoever_looks_sees_all_of_a_large_deletion_or_nothing() {
 }
 
 #[test]
-fn a_large_deletion_that_is_dropped_anywhere_is_as_before_or_as_after_and_goes_on() {
+fn a_large_deletion_dropped_at_any_point_is_atomic_and_resumes() {
     for_all(6, (sizes(), 0..1_000_u64), |(size, pauses)| {
         let pair = Pair::new(&size);
         let before = look(&pair.quick, &size);
@@ -346,7 +346,7 @@ fn a_large_deletion_that_is_dropped_anywhere_is_as_before_or_as_after_and_goes_o
 /// the references were cleared and stayed so, and the next request that touched the folder took
 /// everything.
 #[test]
-fn all_reads_of_a_database_at_one_moment_fit_together() {
+fn all_reads_of_a_snapshot_are_consistent() {
     for_all(3, sizes(), |size| {
         let pair = Pair::new(&size);
         let before = look(&pair.quick, &size);
@@ -360,7 +360,7 @@ fn all_reads_of_a_database_at_one_moment_fit_together() {
 }
 
 #[test]
-fn a_deletion_whose_client_has_gone_is_called_off_or_goes_on_without_a_restart() {
+fn a_deletion_whose_client_disconnects_is_canceled_or_resumed_without_a_restart() {
     let size = Size { kind: Kind::Sets, files: 300, others: 10, pins: 150, seed: 1 };
     for pauses in [1, 40, 400, 700, 1_000, 1_400] {
         let store: Arc<dyn Store> = Arc::new(engine(&SimDisk::new(0)));
@@ -383,7 +383,7 @@ fn a_deletion_whose_client_has_gone_is_called_off_or_goes_on_without_a_restart()
 
 /// A writer that touches what is to be cleared neither stops the deletion nor is lost.
 #[test]
-fn whoever_changes_a_referrer_meanwhile_keeps_the_change_and_the_deletion() {
+fn a_concurrent_write_to_a_referrer_and_the_deletion_both_take_effect() {
     for_all(4, sizes(), |size| {
         let size = Size { pins: size.pins.max(12), ..size };
         let pair = Pair::new(&size);
@@ -432,7 +432,7 @@ fn left(db: &Db) -> u64 {
 /// Whoever created an id that was hidden, or took a unique value of one, removed everything else that
 /// the deletion had taken first.
 #[test]
-fn whoever_takes_what_is_hidden_removes_that_and_no_more() {
+fn reusing_a_hidden_id_or_unique_value_removes_only_that_entity() {
     for kind in [Kind::Sets, Kind::Rows, Kind::Plain] {
         let size = Size { kind, files: 120, others: 2, pins: 16, seed: 3 };
         let pair = half_removed(&size);

@@ -139,7 +139,7 @@ fn opens_and_clears(store: Arc<dyn Store>) {
 }
 
 #[test]
-fn an_engine_that_was_killed_while_clearing_opens_at_once() {
+fn an_engine_killed_while_it_removes_entities_opens_at_once() {
     let disk = SimDisk::new(7);
     let store: Arc<dyn Store> = Arc::new(engine(&disk));
     fill(&block_on(open(MODEL, store.clone())));
@@ -149,7 +149,7 @@ fn an_engine_that_was_killed_while_clearing_opens_at_once() {
 
 /// What a deletion has taken breaks the rules of no new model, although it is still there to remove.
 #[test]
-fn a_model_can_be_changed_before_everything_is_removed() {
+fn a_model_can_be_changed_before_all_entities_are_removed() {
     let disk = SimDisk::new(7);
     let store: Arc<dyn Store> = Arc::new(engine(&disk));
     fill(&block_on(open(MODEL, store.clone())));
@@ -165,7 +165,7 @@ fn a_model_can_be_changed_before_everything_is_removed() {
 }
 
 #[test]
-fn so_does_a_store_that_is_shared() {
+fn a_shared_store_opens_at_once_while_entities_are_removed() {
     let store: Arc<dyn Store> = Arc::new(InFront(Shared(Arc::new(engine(&SimDisk::new(7))))));
     fill(&block_on(open(MODEL, store.clone())));
     remove_a_part(&store);

@@ -197,7 +197,7 @@ fn slow(model: &str, scene: &Scene) -> Db {
 }
 
 #[test]
-fn whoever_looks_between_two_calls_sees_before_or_after() {
+fn readers_between_any_two_calls_see_the_state_before_or_after() {
     run(16, |(model, target), seed| {
         let mut random = Random::new(seed);
         let steps = {
@@ -225,7 +225,7 @@ fn whoever_looks_between_two_calls_sees_before_or_after() {
 }
 
 #[test]
-fn a_call_that_is_dropped_anywhere_leaves_before_or_after_and_goes_on() {
+fn a_deletion_dropped_at_any_call_is_atomic_and_resumes() {
     run(10, |(model, target), seed| {
         let mut random = Random::new(seed);
         let mut cut = None;
@@ -269,7 +269,7 @@ fn a_call_that_is_dropped_anywhere_leaves_before_or_after_and_goes_on() {
 }
 
 #[test]
-fn a_power_cut_anywhere_leaves_before_or_after_and_goes_on() {
+fn a_deletion_interrupted_by_a_power_failure_is_atomic_and_resumes() {
     run(8, |(model, target), seed| {
         let mut random = Random::new(seed);
         let disk = SimDisk::new(seed);

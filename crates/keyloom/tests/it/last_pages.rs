@@ -76,7 +76,7 @@ const STRATEGIES: [Strategy; 4] =
     [Strategy::Cheapest, Strategy::Walk, Strategy::Merge, Strategy::Match];
 
 #[test]
-fn next_and_previous_are_there_exactly_if_something_follows_or_precedes() {
+fn next_and_previous_are_present_exactly_if_something_follows_or_precedes() {
     for matching in [MatchingUse::Rows, MatchingUse::Sets] {
         each_store(|store| check_store(store, matching));
     }

@@ -429,21 +429,21 @@ fn reference() -> Arc<dyn Store> {
 }
 
 #[test]
-fn filters_on_the_reference_with_sets_say_what_a_naive_filter_says() {
+fn filters_with_sets_on_the_memory_store_match_a_naive_filter() {
     play(reference, MatchingUse::Sets);
 }
 
 #[test]
-fn filters_on_the_reference_with_rows_say_what_a_naive_filter_says() {
+fn filters_with_rows_on_the_memory_store_match_a_naive_filter() {
     play(reference, MatchingUse::Rows);
 }
 
 #[test]
-fn filters_on_the_engine_with_sets_say_what_a_naive_filter_says() {
+fn filters_with_sets_on_the_engine_match_a_naive_filter() {
     play(|| Arc::new(engine(&SimDisk::new(0))), MatchingUse::Sets);
 }
 
 #[test]
-fn filters_on_the_engine_with_rows_say_what_a_naive_filter_says() {
+fn filters_with_rows_on_the_engine_match_a_naive_filter() {
     play(|| Arc::new(engine(&SimDisk::new(0))), MatchingUse::Rows);
 }

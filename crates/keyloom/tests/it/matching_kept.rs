@@ -58,7 +58,7 @@ fn note(db: &Db, text: &str, tags: serde_json::Value) {
 }
 
 #[test]
-fn tags_and_facets_that_come_with_a_model_find_what_was_there() {
+fn new_tags_and_facets_find_existing_entities() {
     let of_engine = Arc::new(engine(&SimDisk::new(0)));
     let in_memory = Arc::new(reference_at(&ManualClock::new()));
     let stores: [Settling<'_>; 2] = [
@@ -86,7 +86,7 @@ fn tags_and_facets_that_come_with_a_model_find_what_was_there() {
 /// A list of all in order of creation is kept with the numbers. It leaves when it is about something
 /// else, or when there are no numbers any more, and what was elsewhere stays there.
 #[test]
-fn a_list_that_is_also_the_list_of_numbers_can_become_another_and_back() {
+fn the_list_by_ordinal_can_be_redefined_and_restored() {
     let tagged = |lists: &str| TAGGED.replace("list.all = { facets = [\"kind\"] }", lists);
     let plain = |lists: &str| PLAIN.replace("list.all = {}", lists);
     let facets = "list.all = { facets = [\"kind\"] }";
@@ -126,7 +126,7 @@ fn go_through(models: &[String]) {
 
 /// What two notes would write together is what each would write alone, also where both join one set.
 #[test]
-fn what_several_changes_would_write_is_told_of_each() {
+fn explaining_several_changes_reports_the_writes_of_each() {
     for matching in [MatchingUse::Sets, MatchingUse::Rows] {
         let db = keeping(TAGGED, Arc::new(engine(&SimDisk::new(0))), matching);
         let create = |text: &str| {
@@ -143,7 +143,7 @@ fn what_several_changes_would_write_is_told_of_each() {
 
 /// Entities are read in batches, and none after the budget is spent.
 #[test]
-fn a_filtered_page_of_large_entities_ends_with_its_budget() {
+fn a_filtered_page_of_large_entities_ends_when_its_budget_is_spent() {
     let model = TAGGED.replace("list.all = {", "list.all = { order = \"text\",");
     each_store(|store| {
         let db = block_on(open(&model, store));
@@ -169,7 +169,7 @@ fn a_filtered_page_of_large_entities_ends_with_its_budget() {
 }
 
 #[test]
-fn what_is_kept_as_sets_can_be_kept_as_rows_and_back() {
+fn posting_lists_convert_between_sets_and_rows() {
     each_store(|store| {
         let db = keeping(TAGGED, store.clone(), MatchingUse::Sets);
         for n in 0..120 {
@@ -198,7 +198,7 @@ fn what_is_kept_as_sets_can_be_kept_as_rows_and_back() {
 }
 
 #[test]
-fn a_set_with_too_many_or_too_few_members_is_found_and_repaired() {
+fn a_set_with_missing_or_extra_members_is_reported_and_repaired() {
     each_store(|store| {
         let db = block_on(open(TAGGED, store.clone()));
         note(&db, "one", json!({ "a": "x" }));
@@ -234,7 +234,7 @@ fn a_set_with_too_many_or_too_few_members_is_found_and_repaired() {
 }
 
 #[test]
-fn many_writers_get_numbers_of_their_own() {
+fn concurrent_writers_get_distinct_ordinals() {
     let store: Arc<dyn Store> = Arc::new(engine(&SimDisk::new(0)));
     let db = block_on(open(TAGGED, store.clone()));
     std::thread::scope(|scope| {
@@ -254,7 +254,7 @@ fn many_writers_get_numbers_of_their_own() {
 }
 
 #[test]
-fn tags_are_listed_with_how_many_have_them() {
+fn tags_are_listed_with_their_counts() {
     each_store(|store| {
         let db = block_on(open(TAGGED, store.clone()));
         for tags in [json!({ "a": "x", "ab": "z" }), json!({ "a": "xy" }), json!({ "a": "x" })] {
@@ -312,7 +312,7 @@ fn a_cursor_belongs_to_its_filter() {
 }
 
 #[test]
-fn several_changes_in_one_transaction_keep_their_sets() {
+fn several_changes_in_one_transaction_update_their_sets() {
     each_store(|store| {
         let db = block_on(open(TAGGED, store));
         let make = |text: &str| {
@@ -327,7 +327,7 @@ fn several_changes_in_one_transaction_keep_their_sets() {
 
 /// Rows of versions that had no places by facet get them in a backfill, like those of another model.
 #[test]
-fn places_by_facet_come_to_what_was_there_before_them() {
+fn facet_indexes_are_built_for_existing_entities() {
     each_store(|store| {
         let db = block_on(open(TAGGED, store.clone()));
         note(&db, "one", json!({ "a": "x" }));

@@ -66,7 +66,7 @@ fn receipts(store: &dyn Store) -> Vec<Item> {
 }
 
 #[test]
-fn a_repeat_is_answered_as_the_first_time_and_writes_nothing() {
+fn a_repeated_call_returns_the_first_result_and_writes_nothing() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store.clone()).await;
@@ -81,7 +81,7 @@ fn a_repeat_is_answered_as_the_first_time_and_writes_nothing() {
 }
 
 #[test]
-fn a_repeat_is_answered_as_the_first_time_whatever_became_of_the_entities() {
+fn a_repeated_call_returns_the_first_result_even_if_the_entities_changed() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store.clone()).await;
@@ -105,7 +105,7 @@ fn a_repeat_is_answered_as_the_first_time_whatever_became_of_the_entities() {
 }
 
 #[test]
-fn a_repeat_after_a_restart_of_the_store_is_answered_as_the_first_time() {
+fn a_repeated_call_after_a_restart_returns_the_first_result() {
     let disk = SimDisk::new(0);
     let store = Arc::new(engine(&disk));
     let db = block_on(open(MODEL, store.clone()));
@@ -117,7 +117,7 @@ fn a_repeat_after_a_restart_of_the_store_is_answered_as_the_first_time() {
 }
 
 #[test]
-fn every_part_of_a_change_tells_it_from_others() {
+fn a_key_is_bound_to_every_part_of_its_changes() {
     block_on(async {
         let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
         let db = open(MODEL, store.clone()).await;
@@ -167,7 +167,7 @@ fn failed_changes_leave_no_idempotency_record_and_can_be_repeated() {
 }
 
 #[test]
-fn changes_that_change_nothing_have_a_receipt() {
+fn changes_without_effect_have_an_idempotency_record() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store).await;
@@ -184,7 +184,7 @@ fn changes_that_change_nothing_have_a_receipt() {
 }
 
 #[test]
-fn a_receipt_counts_for_a_day_and_is_then_removed_by_the_store() {
+fn an_idempotency_record_is_valid_for_a_day_and_then_removed_by_the_store() {
     let clock = ManualClock::new();
     let engine = Arc::new(engine_at(&clock));
     let db = block_on(open_at(MODEL, engine.clone(), &clock));
@@ -206,7 +206,7 @@ fn a_receipt_counts_for_a_day_and_is_then_removed_by_the_store() {
 }
 
 #[test]
-fn a_table_of_before_gets_its_time_to_live_when_it_is_opened() {
+fn an_older_table_gets_its_time_to_live_when_it_is_opened() {
     each_store(|store| {
         block_on(async {
             drop(open(MODEL, store.clone()).await);
@@ -242,7 +242,7 @@ fn tenants_do_not_see_each_others_keys() {
 }
 
 #[test]
-fn an_answer_that_a_row_cannot_keep_is_refused_before_anything_is_written() {
+fn a_result_too_large_for_a_row_is_refused_before_anything_is_written() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store.clone()).await;
@@ -264,7 +264,7 @@ fn an_answer_that_a_row_cannot_keep_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn as_many_changes_as_fit_beside_a_receipt_happen() {
+fn as_many_changes_as_fit_beside_an_idempotency_record_are_applied() {
     block_on(async {
         let db = open(MODEL, Arc::new(reference_at(&ManualClock::new()))).await;
         let changes = |count| (0..count).flat_map(|_| order("x")).collect::<Vec<_>>();
@@ -290,7 +290,7 @@ fn keys_have_1_to_255_bytes_of_any_text() {
 }
 
 #[test]
-fn a_damaged_receipt_is_found_and_answers_nothing() {
+fn a_damaged_idempotency_record_is_reported_and_not_used() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store.clone()).await;
@@ -313,7 +313,7 @@ fn a_damaged_receipt_is_found_and_answers_nothing() {
 
 /// A quick call with the same key comes between any two steps of a slow one.
 #[test]
-fn of_two_calls_at_once_one_happens_and_both_are_answered_alike() {
+fn two_concurrent_calls_are_applied_once_and_return_the_same_result() {
     for Script { setup, changes, stride } in SCRIPTS {
         for step in (0..).step_by(*stride) {
             let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
@@ -339,7 +339,7 @@ fn of_two_calls_at_once_one_happens_and_both_are_answered_alike() {
 }
 
 #[test]
-fn a_call_that_was_dropped_anywhere_is_repeated_and_has_happened_once() {
+fn a_call_dropped_at_any_point_and_repeated_is_applied_once() {
     for Script { setup, changes, stride } in SCRIPTS {
         for polls in (1..).step_by(*stride) {
             let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
@@ -359,7 +359,7 @@ fn a_call_that_was_dropped_anywhere_is_repeated_and_has_happened_once() {
 }
 
 #[test]
-fn a_call_that_a_crash_cut_off_is_repeated_and_has_happened_once() {
+fn a_call_interrupted_by_a_crash_and_repeated_is_applied_once() {
     for Script { setup, changes, .. } in SCRIPTS {
         let base = SimDisk::new(0);
         let store = Arc::new(engine_after_crash(&base).unwrap());

@@ -19,7 +19,7 @@ use crate::rig::reference_at;
 use crate::world::{Depth, Draw, Marks, Readable, Wish, World};
 
 #[test]
-fn changes_with_a_key_happen_once() {
+fn changes_with_a_key_are_applied_once() {
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..30_usize);
     for_all(200, histories, |(Readable(draft), seed, steps)| {
         play(&draft.text(), seed, steps);

@@ -75,7 +75,7 @@ fn reopened(disk: &SimDisk) -> Option<(Arc<Engine>, Db)> {
 }
 
 #[test]
-fn expiry_goes_on_after_a_power_cut_at_every_sync() {
+fn expiry_resumes_after_a_crash_at_every_sync() {
     let base = SimDisk::new(0);
     {
         let (engine, db) = reopened(&base).expect("a whole disk");
@@ -112,7 +112,7 @@ fn only(operations: Vec<Operation>) -> Operation {
 }
 
 #[test]
-fn a_large_deletion_and_expiry_tell_how_far_they_have_come() {
+fn large_deletions_and_expiry_report_their_progress() {
     let clock = ManualClock::new();
     let store: Arc<dyn Store> = Arc::new(reference_at(&clock));
     let quick = block_on(open_at(SESSIONS, store.clone(), &clock));
@@ -143,7 +143,7 @@ fn a_large_deletion_and_expiry_tell_how_far_they_have_come() {
 
 /// The rows of a table that are written anew are many, so that it takes several parts.
 #[test]
-fn a_backfill_tells_how_far_it_has_come_and_goes_on_there_after_a_restart() {
+fn a_backfill_reports_its_progress_and_resumes_there_after_a_restart() {
     let before = "[entity.thing]\nid = 'given'\nfields.size = 'int'\n";
     let after = format!("{before}list.by_size = {{ order = 'size' }}\n");
     let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));

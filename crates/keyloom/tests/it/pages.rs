@@ -21,12 +21,12 @@ use crate::world::{Readable, Thing, World};
 type Place = (String, Vec<Value>);
 
 #[test]
-fn pages_on_the_reference_lose_and_repeat_nothing() {
+fn pages_on_the_memory_store_skip_and_repeat_nothing() {
     run(200, |clock| Arc::new(reference_at(clock)));
 }
 
 #[test]
-fn pages_on_the_engine_lose_and_repeat_nothing() {
+fn pages_on_the_engine_skip_and_repeat_nothing() {
     run(50, |clock| Arc::new(engine_at(clock)));
 }
 

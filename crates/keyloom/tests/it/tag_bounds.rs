@@ -151,7 +151,7 @@ const ORDERS: &[Order] = &[
 ];
 
 #[test]
-fn a_page_by_tags_reads_parts_of_its_lists_and_its_entities() {
+fn the_reads_of_a_page_by_tags_are_bounded() {
     let store = Arc::new(engine(&SimDisk::new(0)));
     let options = Options { clock: Arc::new(ManualClock::new()), ..Options::default() };
     let db = block_on(Db::open_with(MODEL, store.clone(), options)).expect("it opens");

@@ -147,7 +147,7 @@ fn disk() -> Arc<dyn Store> {
 
 /// Where lists are rows, as on DynamoDB, everything that is read is a row.
 #[test]
-fn where_lists_are_rows_no_more_rows_are_read_than_the_article_says() {
+fn with_rows_no_more_rows_are_read_than_by_the_published_algorithm() {
     let all = arrangements();
     assert_eq!((article(&all[0]), article(&all[1])), (150, 60), "at worst, and at best");
     for make in [memory, disk] {
@@ -168,7 +168,7 @@ fn where_lists_are_rows_no_more_rows_are_read_than_the_article_says() {
 
 /// Where lists are sets, a part of each is read, and then the rows that lead from ordinals to tasks.
 #[test]
-fn where_lists_are_sets_no_more_rows_are_read_than_the_article_says() {
+fn with_sets_no_more_rows_are_read_than_by_the_published_algorithm() {
     for make in [memory, disk] {
         for tasks in arrangements().into_iter().take(4) {
             let single = cost(make(), MatchingUse::Sets, (SINGLE, &tasks));
@@ -200,7 +200,7 @@ fn a_page_of_one_tag_reads_about_a_page() {
 
 /// The worst that lists can do: common tags whose members come in turns, and a rare one.
 #[test]
-fn a_rare_tag_bounds_what_is_read_of_common_ones() {
+fn a_rare_tag_bounds_the_reads_of_common_ones() {
     for rare_at in [0, 200, 399] {
         let tags = |number: usize| -> Tags {
             let is_rare = number == rare_at || number % 100 == 50;

@@ -49,7 +49,7 @@ struct Told {
 }
 
 #[test]
-fn concurrent_writes_leave_consistent_data_and_return_true_results() {
+fn concurrent_writes_leave_consistent_data_and_return_correct_results() {
     for round in 0..u64::from(cases(40).min(2000)) {
         let (world, _) = world();
         let told = Mutex::new(Told::default());
@@ -72,7 +72,7 @@ fn concurrent_writes_leave_consistent_data_and_return_true_results() {
 }
 
 #[test]
-fn a_large_cascade_takes_everything_that_is_added_meanwhile() {
+fn a_large_cascade_deletes_everything_added_meanwhile() {
     for round in 0..u64::from(cases(6).min(200)) {
         let (world, _) = world();
         let told = Mutex::new(Told::default());
@@ -108,7 +108,7 @@ fn a_large_cascade_takes_everything_that_is_added_meanwhile() {
 }
 
 #[test]
-fn of_a_hundred_who_want_one_name_one_gets_it() {
+fn one_of_a_hundred_threads_gets_a_unique_name() {
     let (world, _) = world();
     let told = Mutex::new(Told::default());
     let team = make_team(&world.db, &told, 0);

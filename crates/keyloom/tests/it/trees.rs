@@ -48,7 +48,7 @@ async fn week(db: &Db, items: usize) -> Record {
 }
 
 #[test]
-fn a_week_of_menus_comes_with_everything_down_to_the_category() {
+fn a_week_of_menus_includes_everything_down_to_the_category() {
     each_store(|store| {
         block_on(async {
             let db = open(KITCHEN, store).await;
@@ -101,7 +101,7 @@ fn a_tree_takes_one_read_for_each_step_and_parent() {
 }
 
 #[test]
-fn a_tree_is_bounded_however_often_it_repeats_what_it_has() {
+fn a_tree_is_bounded_even_if_entities_repeat() {
     block_on(async {
         let db = open(KITCHEN, Arc::new(reference_at(&ManualClock::new()))).await;
         let menu = week(&db, 100).await;
@@ -119,7 +119,7 @@ fn a_tree_is_bounded_however_often_it_repeats_what_it_has() {
 }
 
 #[test]
-fn what_has_expired_is_in_no_tree() {
+fn expired_entities_are_in_no_tree() {
     let model = "[entity.a]\n[entity.b]\nparent = 'a'\nexpires = 'until'\nfields.until = 'time?'\n\
                  [entity.c]\nfields.b = 'ref b clear?'\n";
     let clock = ManualClock::new();
@@ -151,7 +151,7 @@ fn trees_can_be_read_from_any_thread() {
 }
 
 #[test]
-fn trees_are_what_getting_one_by_one_puts_together() {
+fn trees_equal_entities_fetched_one_by_one() {
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 10..50_usize);
     let reached = Cell::new(0);
     for_all(150, histories, |(Readable(draft), seed, steps)| {

@@ -53,7 +53,7 @@ struct Patch {
 }
 
 #[test]
-fn none_is_null_and_what_is_skipped_is_not_there() {
+fn none_is_null_and_skipped_fields_are_absent() {
     let patch = Patch { title: None, rank: None };
     assert_eq!(written(&patch), "{title: null}");
     let fields = Item::from([("title", Value::from("T"))]);
@@ -107,7 +107,7 @@ struct Twice {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_with_its_field() {
+fn values_that_cannot_be_stored_are_errors_that_name_the_field() {
     let infinite = "infinity and NaN are not supported; omit them";
     assert_eq!(written(&in_map(f64::NAN)), format!("`a`: {infinite}"));
     assert_eq!(written(&in_map([[1.0, f32::INFINITY]])), format!("`a[0][1]`: {infinite}"));
@@ -128,7 +128,7 @@ fn what_cannot_be_written_is_told_with_its_field() {
 }
 
 #[test]
-fn keys_that_have_a_text_are_names_and_come_back() {
+fn map_keys_with_a_text_form_round_trip() {
     #[derive(Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, Debug, Clone, Copy)]
     enum Day {
         Monday,
@@ -175,7 +175,7 @@ impl Serialize for Hidden {
 }
 
 #[test]
-fn numbers_and_raw_text_of_serde_json_are_taken_for_what_they_are() {
+fn numbers_and_raw_values_of_serde_json_are_recognized() {
     let digits = Hidden("$serde_json::private::Number", "1.2345678901234567890123456789");
     assert_eq!(written(&in_map(digits)), "{a: 1.2345678901234567890123456789}");
     let raw = || Hidden("$serde_json::private::RawValue", "{\"b\": [1.50, null]}");
@@ -188,7 +188,7 @@ fn numbers_and_raw_text_of_serde_json_are_taken_for_what_they_are() {
 }
 
 #[test]
-fn a_type_gets_what_it_asks_for() {
+fn values_convert_to_the_requested_type() {
     let moment = || number("951822000050");
     assert_eq!(read::<i64>("due", moment()), "951822000050");
     assert_eq!(read::<u128>("due", moment()), "951822000050");
@@ -212,7 +212,7 @@ fn a_type_gets_what_it_asks_for() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_with_its_field() {
+fn values_that_do_not_fit_are_errors_that_name_the_field() {
     let cases = [
         (read::<u8>("rank", number("300")), "`rank`: invalid value: integer `300`, expected u8"),
         (read::<u64>("due", number("-1")), "`due`: invalid value: integer `-1`, expected u64"),

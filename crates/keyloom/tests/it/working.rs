@@ -563,7 +563,7 @@ fn poison_events_block_nothing_and_can_be_replayed() {
 }
 
 #[test]
-fn the_same_seed_is_the_same_history() {
+fn the_same_seed_gives_the_same_history() {
     let once = |seed| {
         let mut sim = Sim::new(seed, On::Memory, 1_000);
         sim.play(400).expect("a store in memory never fails");

@@ -14,7 +14,7 @@ use crate::rig::reference_at;
 /// The naive database took an expired entity for a rival of one that shares its value, so it
 /// expected a new unique to be refused. What has expired gives way.
 #[test]
-fn an_expired_entity_is_no_rival_when_a_unique_is_added() {
+fn an_expired_entity_does_not_conflict_with_a_new_unique() {
     play(&expiring_tasks(), 7_734_463_568_103_371_109, 4, &reference);
     play(&expiring_names(), 2_550_724_712_223_512_117, 4, &reference);
 }
