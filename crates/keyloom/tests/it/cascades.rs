@@ -1,5 +1,5 @@
-//! Deletions of all sizes in random graphs, with cycles: what goes is what a look at everything
-//! says, and readers see all of it or nothing of it.
+//! Deletions of all sizes in random graphs with cycles: they delete what the naive database
+//! deletes, and readers see a deletion completely or not at all.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -45,7 +45,7 @@ fn deletions_of_all_sizes_match_the_naive_database() {
         for _ in 0..6 {
             let id = random.below(nodes).to_string();
             match random.below(4) {
-                // A given id comes back, and has nothing to do with the one before.
+                // A given id is created again; the new entity is independent of the old one.
                 0 => world.change(None, &[wish("node", Some(&id), What::Put(Item::new()))]),
                 _ => world.change(None, &[wish("node", Some(&id), What::Delete)]),
             }
@@ -123,7 +123,7 @@ fn run(count: u32, play: impl Fn(u64, u64)) {
     });
 }
 
-/// Nodes and leaves that refer to each other in every way.
+/// Nodes and leaves with every kind of reference between them.
 fn graph(
     nodes: u64,
     random: &mut Random,

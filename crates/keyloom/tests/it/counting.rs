@@ -1,4 +1,5 @@
-//! Counts and boards: the figures of a product page, with one writer and many, while they are made.
+//! Counts and boards: the figures of a product page, with one writer and many, and while they are
+//! built.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -13,7 +14,7 @@ use crate::rig::{assert_clean, each_store, engine, open, open_at, reference_at};
 
 const COMMENTS: &str = include_str!("../../../../apps/comments/model.toml");
 
-/// Without counts and boards: they come later.
+/// Without counts and boards, which are added later.
 const PLAIN: &str = r#"
 [entity.comment]
 id = "given"
@@ -42,7 +43,7 @@ fn ranked(rank: u64, score: i64, of: &str) -> Ranked {
     Ranked { rank, score: Number::from(score), of: Value::from(of) }
 }
 
-/// How many comments of a product there are, for each rating.
+/// The number of comments of a product, by rating.
 fn by_rating(db: &Db, product: &str, language: Option<&str>) -> Vec<(i64, u64)> {
     let mut query = db.count("comment", "by_product").by("product", product).split("rating");
     if let Some(language) = language {
@@ -62,8 +63,8 @@ fn total(db: &Db, product: &str, language: Option<&str>) -> u64 {
     block_on(query.total()).expect("the count is read")
 }
 
-/// Numbers are kept by the fields of `split` in their order: values of the first ones are where
-/// reading begins and ends, values of later ones leave out of what was read.
+/// Counters are stored by the fields of `split` in their order: values of the first fields bound
+/// the range that is read, values of later ones filter what was read.
 #[test]
 fn values_of_the_first_split_fields_bound_the_rows_read() {
     let db = block_on(open(COMMENTS, Arc::new(reference_at(&ManualClock::new()))));
@@ -83,7 +84,7 @@ fn values_of_the_first_split_fields_bound_the_rows_read() {
     assert_eq!(read(of().only("rating", 2).split("language")), (7, 35));
 }
 
-/// The figures of the fourth part of the series on comments.
+/// The figures that a product page shows about its comments.
 #[test]
 fn the_figures_of_the_product_page_are_correct() {
     each_store(|store| {
@@ -119,7 +120,7 @@ fn a_changed_comment_is_recounted_and_a_product_without_comments_leaves_the_boar
         comment(&db, "43", "en", 4);
         block_on(db.update("comment", &first, &json!({"rating": 1}))).unwrap();
         assert_eq!(by_rating(&db, "42", None), [(1, 1), (5, 1)]);
-        // Nothing changes, and nothing is counted twice.
+        // An update without effect is not counted twice.
         block_on(db.update("comment", &first, &json!({"rating": 1}))).unwrap();
         block_on(db.update("comment", &first, &json!({"body": "other"}))).unwrap();
         assert_eq!(total(&db, "42", None), 2);
@@ -163,7 +164,7 @@ fn sixteen_writers_of_one_counter_lose_no_update() {
     assert_clean(&db);
 }
 
-/// A store that keeps count of the transactions that it is sent.
+/// A store that counts the transactions it receives.
 struct Counting {
     store: Arc<dyn Store>,
     transactions: AtomicUsize,
@@ -180,7 +181,7 @@ impl Front for Counting {
     }
 }
 
-/// Nobody tries again because another one was faster.
+/// Counters are added to in the commit batch, so no writer retries.
 #[test]
 fn concurrent_writers_of_one_ranked_value_need_no_retries() {
     let (store, transactions) = (Arc::new(engine(&SimDisk::new(0))), AtomicUsize::new(0));
@@ -243,7 +244,7 @@ fn counts_and_boards_are_built_during_concurrent_writes() {
     assert_clean(&db);
     let all: u64 = (0..7).map(|product| total(&db, &format!("p{product}"), None)).sum();
     assert_eq!(all, 700 - 234 + 233);
-    // The index that boards are in is filled in the background.
+    // The index of boards is built in the background.
     kept.checkpoint().expect("a checkpoint");
     kept.settle().expect("indexes are filled");
     let best = block_on(db.board("best").by("language", "en").limit(1).read()).unwrap();

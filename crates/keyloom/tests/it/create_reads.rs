@@ -1,5 +1,5 @@
-//! What creating reads: nothing if the id is generated, as long as nothing is in the way; the row of
-//! a given id, which may be there.
+//! What creating an entity reads: nothing if the id is generated and nothing conflicts; the row of
+//! a given id, which may exist.
 
 use std::io;
 use std::sync::Arc;
@@ -62,7 +62,7 @@ fn creating_with_a_generated_id_reads_no_row() {
         let two: Result<Vec<Change>, Error> = two.into_iter().collect();
         db.transact(two.expect("documents")).await.expect("they are created");
         assert_eq!(taken(&store), 0);
-        // The owner of the guard that is in the way, and no row of the new entity.
+        // The owner of the conflicting guard, and no row of the new entity.
         let again = db.create("note", &json!({ "name": "one" })).await;
         assert!(matches!(again, Err(Error::UniqueViolation { .. })), "{again:?}");
         assert_eq!(taken(&store), 1);
@@ -85,7 +85,7 @@ fn creating_with_a_given_id_reads_its_row() {
     });
 }
 
-/// Gives the same bytes whenever it is asked.
+/// Returns the same bytes every time.
 #[derive(Debug)]
 struct Constant;
 
@@ -96,8 +96,8 @@ impl Entropy for Constant {
     }
 }
 
-/// Two processes whose entropy fails them generate the same id: the condition of the put finds it,
-/// the next attempt reads the row, and nothing is overwritten.
+/// Two processes without entropy generate the same id: the condition of the put detects it, the
+/// next attempt reads the row, and nothing is overwritten.
 #[test]
 fn a_generated_id_that_exists_is_detected_by_the_condition() {
     block_on(async {
@@ -110,7 +110,7 @@ fn a_generated_id_that_exists_is_detected_by_the_condition() {
         };
         let open = || Db::open_with(MODEL, store.clone(), options());
         let (one, two) = (open().await.expect("it opens"), open().await.expect("it opens"));
-        // Opening the first made a table and its secret.
+        // Opening the first one created a table and its secret.
         let first = one.create("note", &json!({ "name": "one" })).await.expect("it is created");
         let second = two.create("note", &json!({ "name": "two" })).await;
         assert!(matches!(second, Err(Error::Exists { .. })), "{second:?}");

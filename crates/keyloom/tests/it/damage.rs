@@ -99,7 +99,7 @@ impl Rows {
         block_on(self.store.delete(Delete::new(&table(), key.to_item()))).unwrap();
     }
 
-    /// The row once more, under another key.
+    /// Copies the row to another key.
     fn copy(&self, from: &RowKey, to: &RowKey, edit: impl FnOnce(&mut Item)) {
         let mut item = self.get(from);
         for (name, value) in to.to_item().iter() {
@@ -109,7 +109,7 @@ impl Rows {
         self.put(item);
     }
 
-    /// The attribute names of the place of books in a list.
+    /// The names of the index key attributes of books in a list.
     fn slot(&self, list: &str) -> [String; 2] {
         let book = self.key("book", "").entity;
         let list = self.layout.model().entity(book).find_list(list).expect("a list");

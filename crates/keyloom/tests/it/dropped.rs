@@ -1,5 +1,5 @@
-//! Futures that are dropped in the middle, and others that come between two of their steps: nothing
-//! is stuck, nothing is half done, and everything is right again after the next calls.
+//! Futures that are dropped between two of their steps, and other calls between those steps:
+//! nothing is blocked or half done, and the next calls leave the data consistent.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::contents::{Contents, Look, first_layout};
 use crate::crash::{ROOMS, held_family, large_family, small_family};
 use crate::rig::{assert_clean, open};
 
-/// The same database twice: one that stops before every step, one that does not.
+/// Two views of one database: one pauses before every step, the other does not.
 struct Pair {
     store: Arc<dyn Store>,
     slow: Db,
@@ -48,8 +48,8 @@ impl Pair {
     }
 }
 
-/// Drops the future of a call after every number of polls, or every so many if nobody asked for
-/// more cases, until it comes to its end.
+/// Drops the future of a call after every number of polls (by default only at intervals) until it
+/// completes.
 fn drop_everywhere<F: Future<Output = Result<T, Error>>, T: std::fmt::Debug>(
     (setup, stride): (fn(&Db), usize),
     call: impl Fn(Db) -> F,
@@ -69,7 +69,7 @@ fn drop_everywhere<F: Future<Output = Result<T, Error>>, T: std::fmt::Debug>(
         assert!(found == before || found == after, "after {polls} polls: {found:#?}");
         then(&pair);
         pair.assert_repairable();
-        // The next process finds it consistent, without repair.
+        // The next process finds the data consistent without a repair.
         let pair = Pair::new(setup);
         stop_after(polls, call(pair.slow.clone()));
         assert_clean(&block_on(open(ROOMS, pair.store.clone())));
@@ -146,9 +146,9 @@ fn a_dropped_transaction_is_atomic() {
     );
 }
 
-/// A deletion that fits into one transaction marks what goes, and whoever needs one of those calls
-/// it off by removing its task. It then went on with the task that was not there, 64 times, and
-/// gave up as if others had been in its way all the time.
+/// A deletion that fits into one transaction marks its entities, and a writer that needs one of
+/// them cancels the deletion by removing its record. The deletion then retried 64 times with the
+/// record that no longer existed, and failed as if it had conflicted all the time.
 #[test]
 fn a_canceled_small_deletion_starts_over() {
     for step in 0.. {
@@ -194,8 +194,8 @@ fn a_canceled_large_deletion_starts_over() {
     }
 }
 
-/// More goes with it than fits into one transaction, so everything was marked before it was found
-/// that a reference refuses: `verify` then named every row that still had the mark.
+/// The cascade does not fit into one transaction, so everything was marked before a reference
+/// refused the deletion: `verify` then reported every row that still had its tombstone.
 #[test]
 fn a_refused_large_deletion_leaves_no_tombstones() {
     let pair = Pair::new(held_family);
@@ -206,8 +206,8 @@ fn a_refused_large_deletion_leaves_no_tombstones() {
     assert_eq!(pair.contents(), before);
 }
 
-/// The answer said what the caller had asked for, not what the deletion beside it had made of it:
-/// the reference was still there, and the version was one that never was.
+/// The result showed what the caller had requested, without the effect of a deletion in the same
+/// transaction: it still had the reference, and a version that never existed.
 #[test]
 fn a_transaction_returns_entities_as_its_deletions_left_them() {
     let pair = Pair::new(small_family);

@@ -1,5 +1,5 @@
-//! Entries: exported in an order in which they can be imported, imported once, and for their own
-//! tenant only.
+//! Entries: exported in an order in which they can be imported, imported once, and only for their
+//! own tenant.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ fn existing_entities_are_kept_unless_replacement_is_requested() {
     });
 }
 
-/// What is there already is checked and not written again, so it may be more than a transaction writes.
+/// Existing entries are checked and not written again, so they may exceed a transaction.
 #[test]
 fn repeating_a_large_import_changes_nothing() {
     each_store(|store| {

@@ -1,4 +1,4 @@
-//! A model that is changed, by example: what is kept, what is refused, and what happens meanwhile.
+//! Model changes, by example: what is kept, what is refused, and what works during the backfill.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ impl World {
         assert_clean(db);
     }
 
-    /// Revisions of the model that are kept, today's too.
+    /// The stored revisions of the model, including the current one.
     fn revisions(&self) -> usize {
         raw_rows(&*self.store).iter().filter(|row| row.contains("slots")).count()
     }
@@ -93,7 +93,8 @@ fn other_lists_answer_while_a_new_list_is_built() {
         let before = block_on(db.list("ingredient", "by_name").limit(100).read()).unwrap().items;
         let earlier = block_on(db.at_one_moment()).unwrap();
         world.backfill(&db);
-        // What reads a moment of before finds it as it was: being built, or, without moments, built.
+        // A snapshot from before still sees the list as being built; without snapshots, it is
+        // built.
         let late = names(&earlier, "backward");
         assert!(matches!(&late, Err(Error::Building { .. })) || late.unwrap().len() == 6);
         let after = block_on(db.list("ingredient", "by_name").limit(100).read()).unwrap().items;
@@ -144,7 +145,7 @@ fn a_new_unique_is_enforced_at_once_and_searchable_after_the_backfill() {
         let code = [("code", Value::from("3"))];
         let building = block_on(db.find("ingredient", &code));
         assert!(matches!(building, Err(Error::Building { .. })), "{building:?}");
-        // Those that were not looked at yet are known when they are changed.
+        // Entities that the backfill has not reached are indexed when they change.
         block_on(db.update("ingredient", all[4].id(), &json!({"code": "4a"}))).unwrap();
         world.backfill(&db);
         let found = block_on(db.find("ingredient", &code)).unwrap().unwrap();
@@ -197,8 +198,8 @@ fn first(db: &Db) -> keyloom::Record {
     block_on(db.list("ingredient", "by_name").limit(1).read()).unwrap().items.remove(0)
 }
 
-/// A new field comes with one value for all, so no two can be unique by it. That was only found
-/// when the backfill came to the second one, and then nothing went on or back.
+/// All entities get the same default of a new field, so it cannot be unique. That was only detected
+/// when the backfill reached the second entity, and it could then neither continue nor be undone.
 #[test]
 fn a_new_unique_on_a_new_field_is_refused_if_two_entities_would_get_its_default() {
     each_world(|world| {
@@ -286,8 +287,8 @@ fn expired_entities_do_not_conflict_with_a_new_unique() {
     });
 }
 
-/// The first model adds a time that is `now` for what is there, the next one lets it expire by
-/// that. Rows that the backfill has not reached do not have the field.
+/// The first model adds a time that is `now` for existing entities, the next one expires them by
+/// it. Rows that the backfill has not reached lack the field.
 #[test]
 fn entities_expire_by_the_default_of_a_field_that_their_rows_lack() {
     each_world(|world| {
@@ -376,9 +377,9 @@ fn a_new_field_has_its_default_at_once_and_keeps_it() {
     });
 }
 
-/// What an entity that was not yet written anew got depended on the newest model alone: a default
-/// that was changed meanwhile, or the time of the later change, so that a value that had been read
-/// already was another one after the next opening.
+/// The defaults of an entity that was not yet rewritten depended on the newest model alone: on a
+/// default that had changed meanwhile, or the time of the later change. So a value that had been
+/// read was different after the next opening.
 #[test]
 fn two_model_changes_before_a_backfill_apply_their_own_defaults() {
     each_world(|world| {
@@ -407,9 +408,9 @@ fn two_model_changes_before_a_backfill_apply_their_own_defaults() {
     });
 }
 
-/// A change rewrites the kinds that it touches; the others keep the revision that they were written
-/// under, which is forgotten at the end. With the next change, which did touch them, they were
-/// taken for rows that had everything already: their guards and defaults were never written.
+/// A change rewrites the entities that it affects; the others keep the revision they were written
+/// under, which is forgotten at the end. After the next change, which did affect them, they were
+/// considered up to date: their guards and defaults were never written.
 #[test]
 fn entities_untouched_by_the_first_change_are_rewritten_by_the_second() {
     each_world(|world| {

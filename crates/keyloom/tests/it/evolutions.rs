@@ -1,5 +1,5 @@
-//! Histories in which the model changes: documents are kept and new fields filled, whatever is
-//! done before, during and after the rows are written anew; what is refused touches nothing.
+//! Histories in which the model changes: documents are kept and new fields filled, whatever happens
+//! before, during and after the backfill; a refused model changes nothing.
 
 mod seeds;
 
@@ -75,7 +75,7 @@ fn expire_by_new_field(draft: &Draft, random: &mut Random) -> Option<Edit> {
     expire_by_newest_time(&add_time(draft, random)?.draft, random)
 }
 
-/// Every entity gets a time that is `now` for those that are there.
+/// Every entity gets a time that is `now` for existing ones.
 fn add_time(draft: &Draft, _: &mut Random) -> Option<Edit> {
     let mut draft = draft.clone();
     for entity in &mut draft.entities {

@@ -1,6 +1,6 @@
-//! A page of what has certain values of facets costs about the same wherever its matches are: few or
-//! many, at the front of a long list, at its end or scattered over it, from any cursor, in any order.
-//! Once a rare value at the end of a long list had empty pages before it.
+//! A page filtered by facets costs about the same wherever its matches are: few or many, at the
+//! start of a long list, at its end or scattered, from any cursor, in any order. Earlier, empty
+//! pages preceded a rare value at the end of a long list.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,14 +30,14 @@ list.first = { by = "product", facets = ["language", "rating"] }
 const COMMENTS: usize = 3_000;
 const PAGE: usize = 20;
 const PAGES: usize = 4;
-/// Entries of one combination that a page may read: its entities, and one that tells whether more
-/// follow.
+/// Index entries of one combination that a page may read: its entities, and one more that shows
+/// whether others follow.
 const ENTRIES_MAX: u64 = PAGE as u64 + 1;
 const SEEKS_MAX: usize = 8;
-/// As far as a list is walked along before its matches are looked for elsewhere.
+/// How far a list is scanned before its matches are searched for elsewhere.
 const WALKED_MAX: u64 = 1_100;
 
-/// A comment as the reference keeps it.
+/// The expected state of a comment.
 #[derive(Clone)]
 struct Comment {
     id: String,
@@ -47,7 +47,7 @@ struct Comment {
     score: i64,
 }
 
-/// Which values comments have depends on where they are.
+/// The values of comments depend on their position.
 fn comments(seed: u64) -> Vec<Comment> {
     let mut random = Random::new(seed);
     let comment = |number: usize| {
@@ -56,11 +56,11 @@ fn comments(seed: u64) -> Vec<Comment> {
             3..150 => "it",
             1_000..1_002 => "eo",
             2_998.. => "fr",
-            // Two that many have and that are apart: all of one are older.
+            // Two common values that do not overlap: all comments with one of them are older.
             _ if number < COMMENTS / 2 => "de",
             _ => "en",
         };
-        // Excellent is what only the oldest were.
+        // Only the oldest comments are excellent.
         let ratings = if number < COMMENTS / 5 { [1, 3, 5] } else { [1, 2, 4] };
         Comment {
             id: format!("c{number:05}"),
@@ -74,7 +74,7 @@ fn comments(seed: u64) -> Vec<Comment> {
 }
 
 fn fill(db: &Db, comments: &[Comment]) {
-    // Where groups are rows, a comment is eleven.
+    // Where posting lists are rows, a comment has eleven rows.
     for some in comments.chunks(9) {
         let entry = |comment: &Comment| {
             let Comment { id, language, rating, created, score } = comment;
@@ -90,7 +90,7 @@ fn fill(db: &Db, comments: &[Comment]) {
     }
 }
 
-/// Languages and ratings that pass; all if none is named.
+/// The languages and ratings that pass; empty means all.
 type Wish = (&'static [&'static str], &'static [i64]);
 
 const WISHES: &[Wish] = &[
@@ -105,7 +105,7 @@ const WISHES: &[Wish] = &[
     (&["en"], &[2]),
     (&["de"], &[1, 2, 4]),
     (&["xx"], &[]),
-    // Both are plentiful, and nothing has both.
+    // Both are common, and no comment has both.
     (&["en"], &[5]),
     (&[], &[5]),
     (&[], &[2, 4]),
@@ -136,7 +136,8 @@ fn expected(comments: &[Comment], list: &str, wish: Wish) -> Vec<String> {
     passing.iter().map(|comment| comment.id.clone()).collect()
 }
 
-/// How many combinations pass: named ones, all ratings there can be, and all languages there are.
+/// How many combinations pass: of the named values, or else of all declared ratings and all
+/// existing languages.
 fn combinations(comments: &[Comment], (languages, ratings): Wish) -> u64 {
     let there: BTreeSet<&str> = comments.iter().map(|comment| comment.language).collect();
     let languages = if languages.is_empty() { there.len() } else { languages.len() };
@@ -169,7 +170,7 @@ fn check(store: Arc<dyn Store>, matching: MatchingUse, seed: u64) {
     assert_clean(&db);
 }
 
-/// The first pages: each has what it should, and reads no more than it may.
+/// Checks the content and the reads of the first pages.
 fn walk(db: &Db, (list, wish, is_backward): (&str, Wish, bool), ids: &[String], bound: &Bound) {
     let story = format!("{list} {wish:?} backward: {is_backward}");
     let chunks: Vec<&[String]> = ids.chunks(PAGE).collect();
@@ -194,7 +195,7 @@ fn walk(db: &Db, (list, wish, is_backward): (&str, Wish, bool), ids: &[String], 
     }
 }
 
-/// What a page may read.
+/// The maximum reads of a page.
 struct Bound {
     combinations: u64,
     walked: u64,
@@ -202,8 +203,8 @@ struct Bound {
 
 impl Bound {
     fn of(comments: &[Comment], wish: Wish, list: &str, matching: MatchingUse) -> Bound {
-        // Where languages are not named and sets tell how many match, the list is tried first; in
-        // order of creation, sets answer.
+        // Without named languages, where sets give the number of matches, the list is tried first;
+        // in order of creation, sets answer.
         let is_tried = wish.0.is_empty() && matching == MatchingUse::Sets;
         let walked = match list {
             "first" if is_tried => COMMENTS as u64,
@@ -219,7 +220,7 @@ impl Bound {
         let seeks = in_indexes.count();
         let own: u64 =
             reads.iter().filter(|read| read.call == "batch get").map(|read| read.rows).sum();
-        // Looking for a language that there is takes an entry.
+        // Finding each existing language reads one entry.
         let entries_max = self.combinations * (ENTRIES_MAX + 1) + self.walked + 1;
         assert!(entries <= entries_max, "{entries} entries: {story}: {reads:#?}");
         let seeks_max = self.combinations as usize * SEEKS_MAX + self.walked as usize / PAGE;
@@ -228,7 +229,7 @@ impl Bound {
     }
 }
 
-/// Long texts that begin alike stand together, and no page is any the worse for it.
+/// Long texts with a common prefix share a key part, which affects no page.
 #[test]
 fn long_facet_values_with_a_common_prefix_are_distinguished() {
     let model = "[entity.note]\nfields.topic = \"text\"\nfields.rank = \"int\"\n\

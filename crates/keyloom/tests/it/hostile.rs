@@ -1,4 +1,4 @@
-//! No bytes hurt: they are read as serde_json reads them, or refused with a place in the text.
+//! Any bytes are safe to read: the result equals serde_json's, or is an error with a position.
 
 use keyloom::{item_to_json, json_to_item};
 use keyloom_value::{Number, Value};
@@ -16,7 +16,7 @@ const PIECES: &[&str] = &[
     "😀", "\u{FEFF}", "\"a\":", "\"a\"", "{}",
 ];
 
-/// Compares with serde_json, which is an obviously other reader.
+/// Compares with serde_json, an independent reader.
 fn judge(json: &[u8]) {
     let theirs = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(json);
     match json_to_item(json) {
@@ -150,8 +150,8 @@ fn repeated(open: &str, piece: impl Fn(usize) -> String, close: &str) -> String 
     json
 }
 
-/// What a value takes in memory beside its text, at most: itself, and a name with its own
-/// allocation.
+/// The most memory that a value takes besides its text: itself, and a name with an allocation of
+/// its own.
 const VALUE_MEMORY_BYTES: usize = 80;
 
 fn count(value: &Value) -> usize {
@@ -162,7 +162,7 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// A body of 8 MiB that was a list of zeros took 460 MB and two seconds.
+/// Earlier, a body of 8 MiB that was a list of zeros took 460 MB and two seconds.
 #[test]
 fn dense_texts_are_refused_before_they_take_ten_times_their_size() {
     let dense = [

@@ -1,6 +1,6 @@
-//! Several changes at once, in every order that their calls to the store can have: what comes of
-//! them is what would have come of them one after the other. A change that is dropped halfway has
-//! happened or not.
+//! Concurrent changes whose calls to the store are interleaved in random orders: the result equals
+//! that of some sequential order. A change that is dropped halfway is applied completely or not at
+//! all.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -18,11 +18,11 @@ use crate::histories::take_step;
 use crate::rig::reference_at;
 use crate::world::{Depth, Draw, Kind, Marks, Naive, Readable, What, Wish, World, kind_of};
 
-/// A change that is made together with others.
+/// A change that runs concurrently with others.
 pub(crate) struct Call {
     pub(crate) tenant: Option<Value>,
     pub(crate) wishes: Vec<Wish>,
-    /// None if it was dropped.
+    /// `None` if it was dropped.
     pub(crate) answer: Option<Result<Vec<Option<Record>>, Error>>,
 }
 
@@ -70,7 +70,7 @@ fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {
         }
         interleave(&world, &mut calls, dropping, &mut random);
         if dropping == Dropping::Sometimes {
-            // What is left of them is taken up, or given up, by whoever opens the database.
+            // Opening the database completes or cancels what is left of them.
             world.evolve(model).expect("it opens");
         }
         explain(&mut world, &calls);
@@ -80,7 +80,7 @@ fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {
 
 type Work<'w> = Pin<Box<dyn Future<Output = Result<Vec<Option<Record>>, Error>> + 'w>>;
 
-/// Lets all calls go on in a random order until all are done or dropped.
+/// Advances all calls in a random order until all are done or dropped.
 fn interleave(world: &World, calls: &mut [Call], dropping: Dropping, random: &mut Random) {
     let dbs: Vec<Db> = calls.iter().map(|call| world.db(call.tenant.as_ref())).collect();
     let mut works: Vec<Option<Work<'_>>> = vec![];
@@ -99,7 +99,7 @@ fn interleave(world: &World, calls: &mut [Call], dropping: Dropping, random: &mu
     }
 }
 
-/// Finds an order of the calls that explains what they answered and what there is now.
+/// Finds a sequential order of the calls that explains their results and the final state.
 pub(crate) fn explain(world: &mut World, calls: &[Call]) {
     let orders = orders(calls.len());
     let found = orders.iter().find_map(|order| {
@@ -137,7 +137,7 @@ pub(crate) fn explain(world: &mut World, calls: &[Call]) {
     world.compare_things();
 }
 
-/// What a call makes of a state, if it answers there what it answered; `calls` are all of them.
+/// The state after a call, if the call would return the same result there; `calls` are all of them.
 fn after(world: &World, naive: Naive, call: &Call, calls: &[Call]) -> Option<Naive> {
     let records = match &call.answer {
         Some(Ok(records)) => records.as_slice(),
@@ -146,7 +146,7 @@ fn after(world: &World, naive: Naive, call: &Call, calls: &[Call]) -> Option<Nai
     let mut made: Vec<Option<String>> =
         records.iter().map(|record| Some(record.as_ref()?.id().to_owned())).collect();
     if call.answer.is_none() {
-        // Ids grow in the order of the wishes: the next one that nobody else was told of.
+        // Ids grow in the order of creation: the next one that no other call returned.
         let is_told = |id: &String| {
             let answers = calls.iter().filter_map(|call| call.answer.as_ref()?.as_ref().ok());
             answers.flatten().flatten().any(|record| record.id() == id)
@@ -166,7 +166,7 @@ fn after(world: &World, naive: Naive, call: &Call, calls: &[Call]) -> Option<Nai
         (Some(Ok(_)) | None, Ok(answer)) => Some(answer.after),
         (None, Err(_)) => None,
         (Some(Ok(_)), Err(_)) => None,
-        // Others were faster all the time: nothing has happened.
+        // It conflicted on every attempt: nothing has happened.
         (Some(Err(Error::Contended)), _) => Some(naive),
         (Some(Err(error)), Ok(answer)) => {
             let is_large = call.wishes.len() > 1 && answer.cast > 8;

@@ -3,7 +3,7 @@
 use keyloom::{item_to_json, json_to_item};
 use keyloom_value::{Item, Value};
 
-/// A text after it was read and written, or the error.
+/// The text after reading and writing it, or the error.
 fn check(json: &str, expected: &str) {
     let outcome = match json_to_item(json.as_bytes()) {
         Ok(item) => item_to_json(&item),

@@ -1,4 +1,4 @@
-//! The kitchen of the apps, as a user of the library would write it.
+//! The model of the kitchen, used through the library as an application would.
 
 use keyloom::{Change, Error};
 use keyloom_value::Value;

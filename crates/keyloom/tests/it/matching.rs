@@ -1,6 +1,6 @@
-//! Lists narrowed by tags and facets are what a naive filter over all entities says: for random
-//! entities and filters, on pages of any size, in both directions, however they are found and kept,
-//! and whatever is written between two pages.
+//! Lists filtered by tags and facets equal a naive filter over all entities: for random entities
+//! and filters, on pages of any size, in both directions, with every strategy and storage of
+//! posting lists, and whatever is written between two pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -31,7 +31,7 @@ list.cool    = { where = { hot = false }, facets = ["color"] }
 "#;
 
 const KEYS: [&str; 3] = ["a", "b", "c"];
-/// Also one that nobody has.
+/// Including one that no task has.
 const ASKED_KEYS: [&str; 4] = ["a", "b", "c", "d"];
 const VALUES: [&str; 2] = ["x", "y"];
 const COLORS: [&str; 3] = ["red", "green", "blue"];
@@ -39,7 +39,7 @@ const COLORS: [&str; 3] = ["red", "green", "blue"];
 const SEEDS: u64 = 8;
 const STEPS: usize = 60;
 
-/// A task as a test remembers it; tasks are numbered in order of creation.
+/// The expected state of a task; tasks are numbered in order of creation.
 #[derive(Clone, Debug, PartialEq)]
 struct Task {
     number: usize,
@@ -51,7 +51,7 @@ struct Task {
 }
 
 impl Task {
-    /// What is counted of it: its value of a facet, its tag of a key, or all of its keys.
+    /// What counts of matches count: its value of a facet, its tag of a key, or all of its keys.
     fn values(&self, facet: Option<&str>, key: Option<&str>) -> Vec<String> {
         match (facet, key) {
             (Some("color"), _) => vec![self.color.to_owned()],
@@ -63,7 +63,7 @@ impl Task {
     }
 }
 
-/// A filter that a test can judge by itself.
+/// A filter that the test can evaluate itself.
 #[derive(Clone, Debug)]
 enum Wish {
     Tag(&'static str, &'static str),
@@ -113,7 +113,7 @@ impl Wish {
         }
     }
 
-    /// Whether it is about nothing but one facet.
+    /// Whether it only tests one facet.
     fn is_by(&self, facet: &str) -> bool {
         match self {
             Wish::Tag(..) | Wish::HasTag(_) => false,
@@ -141,7 +141,7 @@ impl Wish {
     }
 }
 
-/// A database, and what should be in it.
+/// A database and its expected content.
 struct World {
     db: Db,
     tasks: BTreeMap<String, Task>,
@@ -175,7 +175,7 @@ impl World {
         }
     }
 
-    /// Creates, changes or deletes one; returns the id of what was there before.
+    /// Creates, changes or deletes a task; returns the id of a task that existed before.
     fn change(&mut self) -> Option<String> {
         let ids: Vec<String> = self.tasks.keys().cloned().collect();
         if ids.is_empty() || self.random.chance(3, 5) {
@@ -198,7 +198,7 @@ impl World {
         Some(id)
     }
 
-    /// The ids that a question should be answered with, in order.
+    /// The expected ids of a query, in order.
     fn expected(&self, list: &str, wish: &Wish, team: &str) -> Vec<String> {
         let is_in = |task: &Task| match list {
             "cool" => !task.hot,
@@ -218,7 +218,7 @@ impl World {
         fitting.into_iter().map(|(id, _)| id.clone()).collect()
     }
 
-    /// One random question, read page by page.
+    /// Runs one random query, page by page.
     fn ask(&mut self) {
         let list = *self.random.pick(&["all", "ranked", "by_team", "cool"]);
         let team = *self.random.pick(&["one", "two", "three"]);
@@ -251,7 +251,7 @@ impl World {
             assert_eq!(ids(&pages), before, "{story}");
             let back = self.walk_back(&query, pages.last(), |_| {});
             assert_eq!(ids(&back), before, "back: {story}");
-            // Only what was read for a page can cut it short.
+            // A page is only short if its read limit was reached.
             if rows == 5_000 {
                 assert_eq!(shapes(&back), shapes(&pages), "{story}");
             }
@@ -263,7 +263,7 @@ impl World {
         }
     }
 
-    /// What those have in common who pass is what a naive count says, in pieces of any size.
+    /// The values counted over the matches equal a naive count, in pages of any size.
     fn count(&mut self) {
         let list = *self.random.pick(&["all", "ranked", "by_team", "cool"]);
         let team = *self.random.pick(&["one", "two"]);
@@ -284,7 +284,7 @@ impl World {
             query = query.by("team", team);
         }
         let mut expected: BTreeMap<String, u64> = BTreeMap::new();
-        // A filter by the facet alone is no filter of its counts.
+        // A filter by the facet alone does not filter the counts of that facet.
         let is_left_out = facet.is_some_and(|facet| wish.is_by(facet));
         let counted = if is_left_out { Wish::All(vec![]) } else { wish.clone() };
         for id in self.expected(list, &counted, team) {
@@ -323,14 +323,14 @@ impl World {
         panic!("a count ends");
     }
 
-    /// What is not touched while it is read is on exactly one page, in order.
+    /// Tasks that do not change while pages are read are on exactly one page, in order.
     fn ask_beside_changes(&mut self, query: &ListQuery, before: &[String], story: &str) {
         let mut touched = BTreeSet::new();
         let pages = self.walk(query, |world| touched.extend(world.change()));
         assert_steady((before, &ids(&pages)), &touched, story);
     }
 
-    /// The same on the way back from the last page.
+    /// The same backward from the last page.
     fn ask_back_beside_changes(
         &mut self,
         query: &ListQuery,
@@ -358,7 +358,7 @@ impl World {
         panic!("a walk ends");
     }
 
-    /// All pages up to one that was read just now.
+    /// All pages before the one that was just read.
     fn walk_back(
         &mut self,
         query: &ListQuery,
@@ -386,7 +386,7 @@ fn assert_steady((before, found): (&[String], &[String]), touched: &BTreeSet<Str
     };
     let known: BTreeSet<&String> = before.iter().collect();
     let mut kept = steady(found);
-    // What is new may be on a page or not.
+    // New tasks may or may not be on a page.
     kept.retain(|id| known.contains(id));
     assert_eq!(kept, steady(before), "{story}\nfound {found:?}");
 }
@@ -396,7 +396,7 @@ fn ids(pages: &[Page]) -> Vec<String> {
     items.map(|item| item.id().to_owned()).collect()
 }
 
-/// How much is on each page, but for those at which a walk met nothing that fits.
+/// The size of each page, except pages without matches.
 fn shapes(pages: &[Page]) -> Vec<usize> {
     pages.iter().map(|page| page.items.len()).filter(|items| *items > 0).collect()
 }

@@ -1,5 +1,5 @@
-//! What is kept for tags and facets: across changes of the model and of how it is kept, under many
-//! writers, and when it is damaged.
+//! Posting lists and index keys for tags and facets: across changes of the model and of their
+//! storage, with many writers, and when they are damaged.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ list.all = { facets = ["kind"] }
 /// A store, and its background work.
 type Settling<'s> = (Arc<dyn Store>, &'s dyn Fn());
 
-/// The texts of what passes a filter.
+/// The texts of the entities that pass a filter.
 fn texts(db: &Db, filter: Filter) -> Vec<String> {
     let page = block_on(db.list("note", "all").filter(filter).read()).expect("a page");
     let text = |item: &keyloom::Record| {
@@ -83,8 +83,8 @@ fn new_tags_and_facets_find_existing_entities() {
     }
 }
 
-/// A list of all in order of creation is kept with the numbers. It leaves when it is about something
-/// else, or when there are no numbers any more, and what was elsewhere stays there.
+/// A list of all entities in order of creation shares the slot of the ordinals. It moves when its
+/// definition changes or entities have no ordinals any more; other lists stay where they are.
 #[test]
 fn the_list_by_ordinal_can_be_redefined_and_restored() {
     let tagged = |lists: &str| TAGGED.replace("list.all = { facets = [\"kind\"] }", lists);
@@ -101,7 +101,7 @@ fn the_list_by_ordinal_can_be_redefined_and_restored() {
     go_through(&[plain(facets), plain("list.all = {}"), plain(facets)]);
 }
 
-/// Opens the same data with one model after the other, each time with one note more.
+/// Opens the same data with one model after the other, adding a note each time.
 fn go_through(models: &[String]) {
     let store = Arc::new(engine(&SimDisk::new(0)));
     let mut expected = BTreeSet::new();
@@ -124,7 +124,7 @@ fn go_through(models: &[String]) {
     }
 }
 
-/// What two notes would write together is what each would write alone, also where both join one set.
+/// Two notes together write what each writes alone, even if both are added to the same set.
 #[test]
 fn explaining_several_changes_reports_the_writes_of_each() {
     for matching in [MatchingUse::Sets, MatchingUse::Rows] {
@@ -141,7 +141,7 @@ fn explaining_several_changes_reports_the_writes_of_each() {
     }
 }
 
-/// Entities are read in batches, and none after the budget is spent.
+/// Entities are read in batches, and none once the budget is spent.
 #[test]
 fn a_filtered_page_of_large_entities_ends_when_its_budget_is_spent() {
     let model = TAGGED.replace("list.all = {", "list.all = { order = \"text\",");
@@ -225,7 +225,8 @@ fn a_set_with_missing_or_extra_members_is_reported_and_repaired() {
         let damage = TransactWrite { sets: changes, ..TransactWrite::default() };
         block_on(store.transact_write(damage)).expect("it is damaged");
         let found = block_on(findings(&db));
-        // Every set lacks the first and has a stranger; tags have the second, which has none.
+        // Every set lacks the first note and has an unknown ordinal; sets of tags have the second
+        // note, which has no tags.
         assert_eq!(found.len(), names.len() * 2 + 2 + 1, "{found:#?}");
         block_on(db.verify(Repair::Yes, |_| {})).expect("it is mended");
         assert_clean(&db);
@@ -301,7 +302,7 @@ fn a_cursor_belongs_to_its_filter() {
         let (a, b) = (Filter::tag("a", "x"), Filter::tag("b", "y"));
         let page = block_on(ask(Filter::all([a.clone(), b.clone()])).read()).expect("a page");
         let next = page.next.expect("there is more");
-        // The same filter in other words is the same filter.
+        // An equivalent filter is the same filter.
         let same = ask(Filter::all([b.clone(), a.clone(), b])).after(next.clone());
         assert_eq!(block_on(same.read()).expect("a page").items.len(), 2);
         for other in [a.clone(), a.not()] {
@@ -325,7 +326,7 @@ fn several_changes_in_one_transaction_update_their_sets() {
     });
 }
 
-/// Rows of versions that had no places by facet get them in a backfill, like those of another model.
+/// A backfill adds facet index keys to rows that were written by a version without facet indexes.
 #[test]
 fn facet_indexes_are_built_for_existing_entities() {
     each_store(|store| {
@@ -344,7 +345,7 @@ fn facet_indexes_are_built_for_existing_entities() {
     });
 }
 
-/// Once nothing was written again, and filters looked for places of the new order.
+/// Earlier, no rows were rewritten, and filters searched for index keys of the new order.
 #[test]
 fn facets_can_change_their_order() {
     let model = |facets: &str| {
@@ -368,7 +369,7 @@ fn facets_can_change_their_order() {
     });
 }
 
-/// Leaves a table as a version without places by facet had it.
+/// Changes a table to what a version without facet indexes wrote.
 fn take_places_by_facet(store: &dyn Store) {
     let table = TableName::new(&Options::default().table).expect("a name");
     let rows = block_on(store.scan(Scan::new(&table))).expect("all rows").items;

@@ -1,5 +1,5 @@
-//! Changes that happen once: asked for again they are answered as the first time, whatever has
-//! changed since, whoever asks at the same moment, and wherever a crash was.
+//! Idempotent changes: a repeated call returns the result of the first one, whatever has changed
+//! since, with concurrent calls, and wherever a crash occurs.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ async fn before(db: &Db, key: &str, changes: Vec<Change>) -> Vec<Option<Record>>
     }
 }
 
-/// How many own rows of a kind there are.
+/// The number of own rows of a kind.
 fn count(store: &dyn Store, field: &str) -> usize {
     raw_rows(store).iter().filter(|row| row.contains(field)).count()
 }
@@ -92,7 +92,7 @@ fn a_repeated_call_returns_the_first_result_even_if_the_entities_changed() {
             db.delete("order", &id).await.unwrap();
             assert_eq!(before(&db, "k", order("tea")).await, first);
             assert_eq!(before(&db, "l", patch()).await, second);
-            // Under another model, after a restart.
+            // Under a changed model, after a restart.
             let other = "[entity.first]\n".to_owned() + MODEL;
             let model = other.replace("fields.item", "fields.new = \"int = 7\"\nfields.item");
             let db = open(&model, store).await;
@@ -193,7 +193,7 @@ fn an_idempotency_record_is_valid_for_a_day_and_then_removed_by_the_store() {
         clock.advance_ms(DAY_MS);
         assert_eq!(before(&db, "k", order("tea")).await, first);
         clock.advance_ms(1000);
-        // It is still there, and counts as gone; also for other changes.
+        // The row still exists and counts as expired, for other changes too.
         assert_eq!(receipts(&*engine).len(), 1);
         let second = now(&db, "k", order("milk")).await;
         assert_eq!(before(&db, "k", order("milk")).await, second);
@@ -231,7 +231,7 @@ fn tenants_do_not_see_each_others_keys() {
             for db in &dbs[..3] {
                 before(db, "k", bill(1)).await;
             }
-            // Also of what all of them share.
+            // Shared entities too.
             for db in dbs.iter().chain([&db]) {
                 now(db, "shared", order("tea")).await;
             }
@@ -252,7 +252,7 @@ fn a_result_too_large_for_a_row_is_refused_before_anything_is_written() {
                 Change::create("order", &json!({"item": "tea", "note": note})).unwrap()
             };
             let rows = raw_rows(&*store);
-            // The deletion would mark what it deletes.
+            // The deletion would write tombstones first.
             let changes = vec![large(200_000), large(250_000), Change::delete("shop", "s")];
             let refused = db.transact_idempotent("k", changes).await;
             assert!(matches!(refused, Err(Error::AnswerTooLarge { .. })), "{refused:?}");
@@ -311,7 +311,7 @@ fn a_damaged_idempotency_record_is_reported_and_not_used() {
     });
 }
 
-/// A quick call with the same key comes between any two steps of a slow one.
+/// A fast call with the same key runs between any two steps of a slow one.
 #[test]
 fn two_concurrent_calls_are_applied_once_and_return_the_same_result() {
     for Script { setup, changes, stride } in SCRIPTS {
@@ -403,16 +403,16 @@ fn try_once(disk: &SimDisk, changes: fn() -> Vec<Change>) -> Result<Vec<Option<R
     })
 }
 
-/// What happens once in all of these tests.
+/// Changes that must be applied once.
 struct Script {
     setup: fn(&Db),
     changes: fn() -> Vec<Change>,
-    /// How many calls of the store are passed over between two places that are tried.
+    /// How many calls of the store are skipped between two interruption points.
     stride: usize,
 }
 
-/// Each takes or makes something that nobody could take or make again, and leaves no room `hall`,
-/// or one with the name `once`.
+/// None of these can be applied twice. Afterwards there is no room `hall`, or one with the name
+/// `once`.
 const SCRIPTS: &[Script] = &[
     Script { setup: small_family, changes: || vec![Change::delete("room", "hall")], stride: 1 },
     Script { setup: large_family, changes: || vec![Change::delete("room", "hall")], stride: 13 },

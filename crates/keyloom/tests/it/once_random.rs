@@ -1,5 +1,5 @@
-//! Random changes with keys, each asked for several times at once, between other changes, dropped
-//! halfway and repeated: every one of them has happened once, or failed.
+//! Random changes with idempotency keys, each called several times concurrently, among other
+//! changes, dropped halfway and repeated: each of them is applied once, or failed.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ fn play(model: &str, seed: u64, steps: usize) {
             calls.extend(drawn.map(|(tenant, wishes)| Call { tenant, wishes, answer: None }));
         }
         let told = interleave(&world, &calls, round, &mut random);
-        // What is left of them is taken up, or given up, by whoever opens the database.
+        // Opening the database completes or cancels what is left of them.
         world.evolve(model).expect("it opens");
         for (index, call) in calls.iter_mut().enumerate() {
             let again = block_on(ask(&world.db(call.tenant.as_ref()), (round, index), call));
@@ -62,8 +62,8 @@ async fn ask(db: &Db, (round, index): (usize, usize), call: &Call) -> Answer {
     db.transact_idempotent(&format!("{round}.{index}"), changes).await
 }
 
-/// Asks for each of the calls up to three times, and lets all go on in a random order until they
-/// are done or dropped. For each call, the answers.
+/// Makes each of the calls up to three times, and advances all in a random order until they are
+/// done or dropped. Returns the results of each call.
 fn interleave(
     world: &World,
     calls: &[Call],
@@ -91,8 +91,8 @@ fn interleave(
     told
 }
 
-/// All who were told that it happened were told the same, and one of them that it was now. It may
-/// have failed before, but not after.
+/// All successful calls return the same, and one of them that it applied the changes. Calls may
+/// fail before it, but not after.
 fn check_alike(told: &[Answer], again: &Answer) {
     let happened = told.iter().chain([again]).filter_map(|answer| answer.as_ref().ok());
     let happened: Vec<&Idempotent> = happened.collect();

@@ -14,7 +14,7 @@ use crate::contents::{first_layout, raw_rows};
 use crate::power;
 use crate::rig::{assert_clean, open, open_at, reference_at};
 
-/// Sessions expire with everything in them; notes lose them.
+/// Sessions expire with everything in them; notes lose their references to them.
 const SESSIONS: &str = r#"
 [entity.session]
 id = "given"
@@ -39,7 +39,7 @@ const PAGES: [usize; 4] = [40, 2, 1, 3];
 fn fill(db: &Db) {
     for (number, pages) in PAGES.into_iter().enumerate() {
         let id = format!("s{number}");
-        // When tests begin; the last one stays.
+        // The start time of tests; the last session does not expire.
         let until = if number == 3 { "2030-01-01T00:00:00Z" } else { "2023-11-14T22:13:20Z" };
         block_on(db.create("session", &json!({"id": id, "until": null}))).unwrap();
         for page in 0..pages {
@@ -51,7 +51,7 @@ fn fill(db: &Db) {
     }
 }
 
-/// How many entities of each kind have rows, whether they are seen or not.
+/// The number of entities of each kind that have rows, visible or not.
 fn kept(store: &dyn Store) -> BTreeMap<String, usize> {
     let layout = first_layout(SESSIONS);
     let mut kept = BTreeMap::new();
@@ -136,12 +136,12 @@ fn large_deletions_and_expiry_report_their_progress() {
     assert_eq!(found.first(), Some(&("session/s0", 0, Some(42))));
     assert!(found.is_sorted_by_key(|(_, done, _)| done), "{found:?}");
     let found: Vec<(&str, u64, Option<u64>)> = of(OperationKind::Expiry);
-    // The third one is the last thing that it does.
+    // Expiring the third session is its last step.
     assert_eq!(found.last(), Some(&("session", 2, None)));
     assert_eq!(block_on(slow.operations()).unwrap(), []);
 }
 
-/// The rows of a table that are written anew are many, so that it takes several parts.
+/// Rewrites enough rows for several steps.
 #[test]
 fn a_backfill_reports_its_progress_and_resumes_there_after_a_restart() {
     let before = "[entity.thing]\nid = 'given'\nfields.size = 'int'\n";
@@ -161,7 +161,7 @@ fn a_backfill_reports_its_progress_and_resumes_there_after_a_restart() {
             break;
         }
     }
-    // Another process finds it where this one has left it.
+    // Another process resumes where this one stopped.
     drop(slow);
     let again = block_on(open(&after, store));
     let stopped = only(block_on(again.operations()).unwrap());

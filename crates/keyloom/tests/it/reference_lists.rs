@@ -1,4 +1,5 @@
-//! Lists of references: what a write adds must be there, and stays when it goes.
+//! Lists of references: references that a write adds must exist, and stay when their target is
+//! deleted.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ pub(crate) fn reference_at(clock: &ManualClock) -> MemoryStore {
     MemoryStore::new(Arc::new(clock.clone()))
 }
 
-/// An engine on a disk in memory.
+/// An engine on a simulated disk.
 pub(crate) fn engine(disk: &SimDisk) -> Engine {
     engine_on(disk, &ManualClock::new())
 }
@@ -40,7 +40,7 @@ pub(crate) fn engine_on(disk: &SimDisk, clock: &ManualClock) -> Engine {
     Engine::open(std::path::Path::new("/data"), options).expect("the engine opens")
 }
 
-/// A database with a clock that stands still.
+/// A database whose clock stands still.
 pub(crate) async fn open(model: &str, store: Arc<dyn Store>) -> Db {
     open_at(model, store, &ManualClock::new()).await
 }
@@ -99,7 +99,7 @@ pub(crate) fn end_deletions(db: &Db, clock: &ManualClock) {
     }
 }
 
-/// A store without sets and without additions: a deletion of a few entities is a large one.
+/// A store without sets and additions, where a deletion of few entities is already a large one.
 #[derive(Clone)]
 pub(crate) struct Plain(pub(crate) Arc<dyn Store>);
 

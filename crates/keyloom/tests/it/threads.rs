@@ -1,5 +1,5 @@
-//! Many threads on one database: whatever they do to the same entities, nothing is left wrong, and
-//! every answer was true when it was given.
+//! Many threads on one database: whatever they do to the same entities, the data stays consistent,
+//! and every result was correct when it was returned.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Barrier, Mutex};
@@ -42,7 +42,7 @@ fields.room = "ref team clear?"
 /// The results that threads have received.
 #[derive(Default)]
 struct Told {
-    /// Every entity that was made, and all parents that it ever had.
+    /// Every entity that was created, and all parents that it ever had.
     made: BTreeMap<(&'static str, String), BTreeSet<String>>,
     deleted: BTreeSet<(&'static str, String)>,
     contended: usize,
@@ -154,7 +154,7 @@ fn world() -> (World, ManualClock) {
     let clock = ManualClock::new();
     let store: Arc<dyn Store> = Arc::new(engine_at(&clock));
     let mut world = World::new(MODEL, store, &clock);
-    // A deletion that was called off cannot find what has moved away meanwhile.
+    // A canceled deletion does not find entities that have moved meanwhile.
     world.marks = Marks::Some;
     (world, clock)
 }
@@ -203,7 +203,7 @@ fn add_note(db: &Db, told: &Mutex<Told>, random: &mut Random) {
 
 fn move_person(db: &Db, told: &Mutex<Told>, team: &str, random: &mut Random) {
     let Some(person) = some(told, "person", random) else { return };
-    // It may be gone by the time this is known, so the parent is told before it is one.
+    // The entity may be deleted before the call returns, so the parent is recorded first.
     parent(told, &person, team);
     check(told, block_on(db.update("person", &person, &json!({"team": team}))).map(|_| ()));
 }
@@ -243,7 +243,7 @@ fn delete(db: &Db, told: &Mutex<Told>, (kind, id): (&'static str, &str)) {
     check(told, deleted);
 }
 
-/// One that was made at some time.
+/// An entity that was created at some time.
 fn some(told: &Mutex<Told>, kind: &str, random: &mut Random) -> Option<String> {
     let told = told.lock().unwrap();
     let ids: Vec<&String> =
@@ -269,7 +269,7 @@ fn made(
     check(told, record.map(|_| ()));
 }
 
-/// Only what others are doing may be in the way.
+/// The only acceptable errors are conflicts with other threads.
 fn check(told: &Mutex<Told>, answer: Result<(), Error>) {
     match answer {
         Ok(())
@@ -291,7 +291,7 @@ fn is_right(world: &World) {
     world.compare_rows();
 }
 
-/// What was made is there, or it or what it was in was deleted; what was deleted is gone.
+/// Created entities exist unless they or their parents were deleted; deleted ones do not.
 fn is_true(world: &World, told: &Told) {
     let parent_kind = |kind: &str| match kind {
         "person" => "team",

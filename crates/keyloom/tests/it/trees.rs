@@ -1,5 +1,5 @@
-//! Trees: an entity with what it refers to and what has it as a parent is what whoever gets them one
-//! by one would put together, in far fewer reads.
+//! Trees: an entity with the targets of its references and its children equals the entities fetched
+//! one by one, in far fewer reads.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -23,7 +23,7 @@ use crate::world::{Readable, World};
 const KITCHEN: &str = include_str!("../../../../apps/kitchen/model.toml");
 const WEEK: &str = "menu_items.recipe.recipe_ingredients.ingredient.category";
 
-/// A menu of so many items, which take turns with two recipes of two ingredients.
+/// A menu of so many items, which alternate between two recipes of two ingredients.
 async fn week(db: &Db, items: usize) -> Record {
     let category = db.create("category", &json!({"name": "all", "shop_order": 1})).await.unwrap();
     let menu = db.create("menu", &json!({"name": "week"})).await.unwrap();
@@ -64,7 +64,7 @@ fn a_week_of_menus_includes_everything_down_to_the_category() {
             assert_eq!(need["with"]["ingredient"]["name"], "salt for salad");
             let category = &need["with"]["ingredient"]["with"]["category"];
             assert_eq!((&category["name"], category.get("with")), (&json!("all"), None));
-            // The cursor goes on where the branch ends.
+            // The cursor continues where the branch ends.
             let next = items["next"].as_str();
             let rest = db.children("menu", menu.id(), Some("menu_item"), (2, next)).await;
             let rest = rest.unwrap().unwrap();
@@ -92,7 +92,7 @@ fn a_tree_takes_one_read_for_each_step_and_parent() {
     assert_eq!(reads("menu_items").1, 1);
     // Two recipes in one batch.
     assert_eq!(reads("menu_items.recipe").1, 2);
-    // The menu has been read.
+    // The menu was read already.
     assert_eq!(reads("menu_items.menu").1, 1);
     // Ingredients of two recipes, then four ingredients, then one category.
     let (tree, count) = reads(WEEK);
@@ -173,7 +173,7 @@ fn depth(tree: &Tree) -> usize {
     1 + refs.chain(children).map(depth).max().unwrap_or(0)
 }
 
-/// Checks a random tree of everything there is; returns how many had three levels or more.
+/// Checks a random tree of every entity; returns how many had three levels or more.
 fn check_trees(world: &World, random: &mut Random) -> usize {
     let mut deep = 0;
     let model = &world.naive.model;
@@ -224,7 +224,7 @@ fn path(model: &Model, mut entity: EntityId, random: &mut Random) -> Vec<String>
     path
 }
 
-/// Puts trees together one by one.
+/// Assembles trees from entities fetched one by one.
 struct Naive<'a> {
     db: &'a Db,
     model: &'a Model,

@@ -1,4 +1,4 @@
-//! People's own types: what they become, what they are made of, and which field is to blame.
+//! User types: how they are stored and read, and which field an error names.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -90,7 +90,7 @@ fn numbers_are_written_exactly() {
     assert_eq!(written(&in_map(-0.0_f64)), "{a: 0}");
 }
 
-/// A list in a list, and so on, for ever.
+/// An infinitely nested list.
 struct Endless;
 
 impl Serialize for Endless {
@@ -163,7 +163,7 @@ fn read_error<T: DeserializeOwned>(name: &str, value: Value) -> String {
     outcome.err().expect("it does not fit").to_string()
 }
 
-/// What serde_json makes of a number or of raw text, with features that are not on here.
+/// How serde_json serializes numbers and raw values with features that are not enabled here.
 struct Hidden(&'static str, &'static str);
 
 impl Serialize for Hidden {
@@ -285,7 +285,7 @@ fn newtypes_flattened_parts_and_tagged_enums_are_read() {
         ("id", Value::from("t1")),
         ("title", Value::from("T")),
         ("body", Value::M(note)),
-        // Where serde buffers, nobody asks for an integer: it is the text.
+        // Where serde buffers, no integer is requested, so it is the text.
         ("due", number("0")),
         ("ignored", number("1e100")),
     ]);

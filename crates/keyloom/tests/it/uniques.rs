@@ -1,4 +1,4 @@
-//! Unique values: the cases that others got wrong, each on every store.
+//! Unique values: cases that are easy to get wrong, each on every store.
 
 use std::sync::{Arc, Barrier};
 
@@ -113,7 +113,7 @@ fn two_entities_swap_their_values_in_one_transaction_and_three_rotate() {
         );
         block_on(db.transact(vec![set("a", "a"), set("b", "c"), set("c", "b")])).unwrap();
         assert_eq!(find(db, "mail", "b"), Some("c".into()));
-        // One alone cannot: the other still has it.
+        // A single change is refused: the other entity still has the value.
         assert_taken(update(db, "a", &json!({"mail": "b"})), "c");
         let both = block_on(db.transact(vec![set("a", "z"), set("b", "z")]));
         assert!(matches!(both, Err(Error::UniqueViolation { .. })), "{both:?}");

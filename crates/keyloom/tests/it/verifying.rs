@@ -1,4 +1,5 @@
-//! Verifying part by part, after a restart, from hostile places, and while others write.
+//! Verification page by page, after a restart, from hostile positions, and during concurrent
+//! writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -105,7 +106,7 @@ fn hostile_positions_are_refused() {
             let error = error.map(|page| page.next).expect_err("it is refused");
             assert!(matches!(error, Error::Unknown { .. } | Error::Store(_)), "{text}: {error}");
         }
-        // The count was added to without a look.
+        // The count was added to without being read.
         let page =
             block_on(db.verify_page(Repair::No, Some(&format!("{}.00.00", u64::MAX)))).unwrap();
         assert_eq!(page.progress.rows, u64::MAX);
@@ -175,7 +176,7 @@ fn concurrent_writes_cause_no_false_findings() {
             let mut rounds = 0;
             while running.load(Ordering::SeqCst) || rounds < 2 {
                 let found = block_on(db.verify(Repair::No, |_| {})).expect("it verifies");
-                // A deletion that another call has just called off leaves marks for a moment.
+                // A deletion that another call has just canceled leaves tombstones for a moment.
                 let others: Vec<String> = found
                     .iter()
                     .filter(|found| found.problem != Problem::StaleTombstone)

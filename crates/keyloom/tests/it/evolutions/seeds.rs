@@ -1,4 +1,4 @@
-//! Histories that failed once, each with the model and the seed that it was found with.
+//! Histories that once failed, each with the model and the seed that found it.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use keyloom_testkit::pausing::pausing;
 use super::{Settled, play};
 use crate::rig::reference_at;
 
-/// The naive database took an expired entity for a rival of one that shares its value, so it
-/// expected a new unique to be refused. What has expired gives way.
+/// The naive database let an expired entity conflict with one that shares its value, so it expected
+/// a new unique to be refused. Expired entities do not conflict.
 #[test]
 fn an_expired_entity_does_not_conflict_with_a_new_unique() {
     play(&expiring_tasks(), 7_734_463_568_103_371_109, 4, &reference);

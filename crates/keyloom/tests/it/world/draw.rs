@@ -1,4 +1,4 @@
-//! Random wishes about a world as it is: mostly sensible, sometimes not.
+//! Random requests for the current state of a world: mostly valid, sometimes not.
 
 use keyloom_model::{EntityId, FieldType, IdSource, Tenancy};
 use keyloom_testkit::Random;
@@ -7,14 +7,14 @@ use keyloom_value::{Item, Value};
 
 use super::{Naive, Thing, What, Wish};
 
-/// Draws wishes.
+/// Generates requests.
 pub(crate) struct Draw<'n> {
     pub(crate) naive: &'n Naive,
     pub(crate) random: &'n mut Random,
 }
 
 impl Draw<'_> {
-    /// A tenant and a transaction of one to four changes, if something could be thought of.
+    /// A tenant and a transaction of one to four changes, if there is anything to change.
     pub(crate) fn transaction(&mut self) -> Option<(Option<Value>, Vec<Wish>)> {
         let kinds: Vec<String> = self.naive.model.entities().map(|(_, e)| e.name.clone()).collect();
         let kind = self.random.pick(&kinds).clone();
@@ -101,7 +101,7 @@ impl Draw<'_> {
         Some(wish)
     }
 
-    /// Two exchange what is unique of them.
+    /// Two entities swap their unique values.
     fn swap(&mut self, kind: &str, tenant: Option<&Value>) -> Vec<Wish> {
         let tenant = tenant.filter(|_| self.naive.is_owned(kind));
         let things: Vec<&Thing> = self.naive.seen(kind, tenant).collect();
@@ -128,7 +128,7 @@ impl Draw<'_> {
         chosen.iter().zip(others).map(wish).collect()
     }
 
-    /// One goes, and something happens to some of those that refer to it.
+    /// Deletes an entity and changes some of those that refer to it.
     fn with_referrers(&mut self, kind: &str, tenant: Option<&Value>) -> Vec<Wish> {
         let owned = tenant.filter(|_| self.naive.is_owned(kind));
         let things: Vec<&Thing> = self.naive.seen(kind, owned).collect();
@@ -161,13 +161,14 @@ impl Draw<'_> {
         wishes
     }
 
-    /// An id that is likely there.
+    /// An id that probably exists.
     fn some_id(&mut self, kind: &str, tenant: Option<&Value>) -> String {
         let ids = self.ids(self.naive.entity_id(kind), tenant);
         self.random.pick(&ids).clone()
     }
 
-    /// Ids of a kind that a tenant sees; sometimes of others, of what has expired, of nothing.
+    /// Ids of a kind that a tenant sees; sometimes of other tenants, of expired or missing
+    /// entities.
     fn ids(&mut self, entity: EntityId, tenant: Option<&Value>) -> Vec<String> {
         let kind = &self.naive.model.entity(entity).name;
         let tenant = tenant.filter(|_| self.naive.is_owned(kind));
@@ -232,7 +233,7 @@ impl Draw<'_> {
         item
     }
 
-    /// Things expire soon, but not at once.
+    /// Moves the time of expiry into the near future.
     fn set_expiry(&mut self, kind: &str, item: &mut Item) {
         let entity = self.naive.entity(kind);
         let Some(field) = entity.expires else { return };

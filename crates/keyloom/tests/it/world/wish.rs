@@ -1,4 +1,4 @@
-//! What is asked of a database, and the kinds of answers that are no.
+//! Requests to a database, and the reasons why one can fail.
 
 use keyloom::{Change, Error};
 use keyloom_value::Item;
@@ -9,13 +9,13 @@ use super::Document;
 #[derive(Clone, Debug)]
 pub(crate) struct Wish {
     pub(crate) kind: String,
-    /// None for a new one: its id is made, or in the document.
+    /// `None` for a new entity: its id is generated, or in the document.
     pub(crate) id: Option<String>,
     pub(crate) what: What,
     pub(crate) expected: Option<String>,
 }
 
-/// What is to happen to it.
+/// The change.
 #[derive(Clone, Debug)]
 pub(crate) enum What {
     Create(Item),
@@ -24,7 +24,7 @@ pub(crate) enum What {
     Delete,
 }
 
-/// Why something did not happen.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Fields,
@@ -38,7 +38,7 @@ pub(crate) enum Kind {
     Tenant,
     Id,
     TooLarge,
-    /// None that a change should ever answer.
+    /// An error that no change should return.
     Other(String),
 }
 
