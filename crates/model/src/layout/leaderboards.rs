@@ -162,7 +162,7 @@ impl<'l> LeaderboardKeys<'l> {
     /// The ranges of prefix counts whose sum is the number of better scores: sort keys from and to,
     /// both excluded.
     pub fn better_prefixes(score: &Number) -> Vec<(Vec<u8>, Vec<u8>)> {
-        Score::new(score).better_steps()
+        Score::new(score).better_prefix_ranges()
     }
 
     /// Reads the score, and the value or id that has it, from the sort key of an entry.
@@ -257,12 +257,12 @@ pub(super) fn partition_of(letter: &str, board: &[Value]) -> KeyBytes {
 /// The rows of the prefix counts of a score.
 pub(super) fn prefix_counts(partition: &KeyBytes, score: &Number) -> Vec<RowKey> {
     let row = |sort: KeyBytes| RowKey { partition: partition.clone(), sort };
-    Score::new(score).steps().map(row).collect()
+    Score::new(score).prefix_count_keys().map(row).collect()
 }
 
 /// The sort key of the empty prefix, which all scores have.
 fn whole_prefix() -> KeyBytes {
-    Score::new(&Number::from(0)).steps().next().unwrap_or_default()
+    Score::new(&Number::from(0)).prefix_count_keys().next().unwrap_or_default()
 }
 
 /// The partition with another letter of the leaderboard that `entries` belongs to.
