@@ -65,7 +65,7 @@ impl<'l> CountKeys<'l> {
         )
     }
 
-    /// Reads the deletions that take from a counter, if a row with this sort key says how much.
+    /// Reads the deletions that take from a counter, if a row with this sort key counts how much.
     pub fn takers(sort: &[u8]) -> Option<Vec<String>> {
         let parts = KeyBytes::decode(sort).ok()?;
         let names = parts.first()?.as_s()?;

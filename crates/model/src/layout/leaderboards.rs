@@ -173,7 +173,8 @@ impl<'l> LeaderboardKeys<'l> {
         Some((Score::negated(score), value.clone()))
     }
 
-    /// Reads the deletions that take from a prefix count, if a row with this sort key says how much.
+    /// Reads the deletions that take from a prefix count, if a row with this sort key counts how
+    /// much.
     pub fn prefix_count_takers(sort: &[u8]) -> Option<Vec<String>> {
         match &KeyBytes::decode(sort).ok()?[..] {
             [_, _, Value::S(deletions)] => Some(split(deletions)),
