@@ -12,7 +12,7 @@ use keyloom_testkit::{Front, InFront, ManualClock};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, end_deletions, open_at, reference_at};
+use crate::rig::{assert_clean, end_deletions, memory_store_at, open_at};
 
 const MODEL: &str = r#"
 [entity.team]
@@ -86,7 +86,7 @@ impl Rig {
     /// A team with a member, on a store whose conditional writes conflict from then on.
     fn new() -> Rig {
         let clock = ManualClock::new();
-        let store = Arc::new(reference_at(&clock));
+        let store = Arc::new(memory_store_at(&clock));
         let (loses, writes) = (AtomicBool::new(false), AtomicUsize::new(0));
         let losing = Arc::new(InFront(Losing { store, loses, writes }));
         let db = block_on(open_at(MODEL, losing.clone(), &clock));

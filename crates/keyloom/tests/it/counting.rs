@@ -10,7 +10,7 @@ use keyloom_testkit::{Front, InFront, ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, each_store, engine, open, open_at, reference_at};
+use crate::rig::{assert_clean, each_store, engine, memory_store_at, open, open_at};
 
 const COMMENTS: &str = include_str!("../../../../apps/comments/model.toml");
 
@@ -67,7 +67,7 @@ fn total(db: &Db, product: &str, language: Option<&str>) -> u64 {
 /// the range that is read, values of later ones filter what was read.
 #[test]
 fn values_of_the_first_split_fields_bound_the_rows_read() {
-    let db = block_on(open(COMMENTS, Arc::new(reference_at(&ManualClock::new()))));
+    let db = block_on(open(COMMENTS, Arc::new(memory_store_at(&ManualClock::new()))));
     for language in 0..7 {
         for rating in 1..=5 {
             comment(&db, "42", &format!("l{language}"), rating);
@@ -269,7 +269,7 @@ fn large_cascades_and_expiry_update_counts() {
         board.leaders = { of = "product" }
     "#;
     let clock = ManualClock::new();
-    let db = block_on(open_at(MODEL, Arc::new(reference_at(&clock)), &clock));
+    let db = block_on(open_at(MODEL, Arc::new(memory_store_at(&clock)), &clock));
     for product in ["a", "b"] {
         block_on(db.create("product", &json!({"id": product}))).unwrap();
     }

@@ -12,7 +12,7 @@ use keyloom_value::Item;
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{findings, open, reference_at};
+use crate::rig::{findings, memory_store_at, open};
 
 const MODEL: &str = r#"
 [entity.note]
@@ -42,7 +42,7 @@ impl Front for Gets {
 }
 
 fn counted() -> Arc<InFront<Gets>> {
-    let store = Arc::new(reference_at(&ManualClock::new()));
+    let store = Arc::new(memory_store_at(&ManualClock::new()));
     Arc::new(InFront(Gets { store, count: AtomicU64::new(0) }))
 }
 

@@ -269,11 +269,11 @@ fn report(store: Arc<dyn Store>, damage: fn(&Rows)) -> String {
 fn check(name: &str, cases: &[Case]) {
     let mut said = String::new();
     for (case, damage) in cases {
-        let reference: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
-        let report_of_reference = report(reference, *damage);
+        let memory: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
+        let report_of_memory_store = report(memory, *damage);
         let on_engine = report(Arc::new(engine(&SimDisk::new(0))), *damage);
-        assert_eq!(report_of_reference, on_engine, "{case}");
-        said.push_str(&format!("# {case}\n{report_of_reference}\n"));
+        assert_eq!(report_of_memory_store, on_engine, "{case}");
+        said.push_str(&format!("# {case}\n{report_of_memory_store}\n"));
     }
     assert_golden(name, &said);
 }

@@ -9,7 +9,7 @@ use keyloom_testkit::ManualClock;
 use keyloom_value::{Item, Value};
 use pollster::block_on;
 
-use crate::rig::{assert_clean, each_store, open, reference_at};
+use crate::rig::{assert_clean, each_store, memory_store_at, open};
 
 const MODEL: &str = r#"
     [entity.child]
@@ -56,16 +56,16 @@ fn an_export_is_imported_with_its_ids_and_tenants() {
     each_store(|store| {
         let db = block_on(open(MODEL, store));
         let entries = [parent("a", "1", "x"), parent("b", "1", "x"), child("b", "1", "1")];
-        let made = block_on(db.import(entries.to_vec(), Existing::Keep)).expect("it is right");
+        let made = block_on(db.import(entries.to_vec(), Existing::Keep)).expect("it is valid");
         assert_eq!(made, [Imported::Created; 3]);
         let all = exported(&db, &[]);
         let kinds: Vec<&str> = all.iter().map(|entry| entry.entity.as_str()).collect();
         assert_eq!(kinds, ["parent", "parent", "child"]);
-        let other: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+        let other: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
         let other = block_on(open(MODEL, other));
         let lines: Vec<String> = all.iter().map(Entry::to_json).collect();
         let read = lines.iter().map(|line| Entry::from_json(line.as_bytes()).expect("an entry"));
-        block_on(other.import(read.collect(), Existing::Keep)).expect("it is right");
+        block_on(other.import(read.collect(), Existing::Keep)).expect("it is valid");
         assert_eq!(exported(&other, &[]), all);
         assert_eq!(exported(&other, &["child"]), all[2..]);
         assert_eq!(exported(&other.tenant("a"), &[]), all[..1]);

@@ -22,8 +22,8 @@ struct World {
 }
 
 fn each_world(test: impl Fn(&World)) {
-    let reference = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
-    test(&World { store: reference, settle: Box::new(|| {}) });
+    let memory = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
+    test(&World { store: memory, settle: Box::new(|| {}) });
     let engine = Arc::new(engine(&SimDisk::new(0)));
     let store = engine.clone();
     test(&World { store, settle: Box::new(move || engine.settle().unwrap()) });

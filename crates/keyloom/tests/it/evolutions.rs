@@ -15,13 +15,13 @@ use proptest::prelude::*;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::{engine_at, reference_at};
+use crate::rig::{engine_at, memory_store_at};
 use crate::world::{Depth, Readable, Thing, World};
 
 #[test]
 fn models_change_within_random_histories_on_the_memory_store() {
     run(150, |clock| {
-        let store: Arc<dyn Store> = Arc::new(reference_at(clock));
+        let store: Arc<dyn Store> = Arc::new(memory_store_at(clock));
         (pausing(store), Box::new(|| {}))
     });
 }
@@ -57,7 +57,7 @@ fn entities_expire_by_the_default_of_a_new_field_before_the_backfill() {
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink());
     for_all(60, histories, |(Readable(draft), seed)| {
         let store = |clock: &ManualClock| -> Settled {
-            let store: Arc<dyn Store> = Arc::new(reference_at(clock));
+            let store: Arc<dyn Store> = Arc::new(memory_store_at(clock));
             (pausing(store), Box::new(|| {}))
         };
         play_edits(&draft, seed, &[expire_by_new_field, any_edit], &store);

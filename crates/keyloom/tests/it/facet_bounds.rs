@@ -86,14 +86,14 @@ fn fill(db: &Db, comments: &[Comment]) {
             Entry::from_json(line.as_bytes()).expect("an entry")
         };
         let entries = some.iter().map(entry).collect();
-        block_on(db.import(entries, Existing::Keep)).expect("they are taken in");
+        block_on(db.import(entries, Existing::Keep)).expect("they are imported");
     }
 }
 
 /// The languages and ratings that pass; empty means all.
-type Wish = (&'static [&'static str], &'static [i64]);
+type FacetValues = (&'static [&'static str], &'static [i64]);
 
-const WISHES: &[Wish] = &[
+const FACET_VALUES: &[FacetValues] = &[
     (&["la"], &[]),
     (&["la"], &[5]),
     (&["it"], &[]),
@@ -111,7 +111,7 @@ const WISHES: &[Wish] = &[
     (&[], &[2, 4]),
 ];
 
-fn filter((languages, ratings): Wish) -> Filter {
+fn filter((languages, ratings): FacetValues) -> Filter {
     let any = |field: &str, values: Vec<keyloom::Value>| {
         Filter::any(values.into_iter().map(|value| Filter::facet(field, value)))
     };
@@ -122,10 +122,10 @@ fn filter((languages, ratings): Wish) -> Filter {
     Filter::all(tests.map(|(field, values)| any(field, values)))
 }
 
-fn expected(comments: &[Comment], list: &str, wish: Wish) -> Vec<String> {
+fn expected(comments: &[Comment], list: &str, values: FacetValues) -> Vec<String> {
     let has = |comment: &&Comment| {
-        (wish.0.is_empty() || wish.0.contains(&comment.language))
-            && (wish.1.is_empty() || wish.1.contains(&comment.rating))
+        (values.0.is_empty() || values.0.contains(&comment.language))
+            && (values.1.is_empty() || values.1.contains(&comment.rating))
     };
     let mut passing: Vec<&Comment> = comments.iter().filter(has).collect();
     match list {
@@ -138,7 +138,7 @@ fn expected(comments: &[Comment], list: &str, wish: Wish) -> Vec<String> {
 
 /// How many combinations pass: of the named values, or else of all declared ratings and all
 /// existing languages.
-fn combinations(comments: &[Comment], (languages, ratings): Wish) -> u64 {
+fn combinations(comments: &[Comment], (languages, ratings): FacetValues) -> u64 {
     let there: BTreeSet<&str> = comments.iter().map(|comment| comment.language).collect();
     let languages = if languages.is_empty() { there.len() } else { languages.len() };
     let ratings = if ratings.is_empty() { 5 } else { ratings.len() };
@@ -158,11 +158,11 @@ fn check(store: Arc<dyn Store>, matching: MatchingUse, seed: u64) {
     let comments = comments(seed);
     fill(&db, &comments);
     for list in ["newest", "best", "first"] {
-        for wish in WISHES {
-            let mut ids = expected(&comments, list, *wish);
-            let bound = Bound::of(&comments, *wish, list, matching);
+        for values in FACET_VALUES {
+            let mut ids = expected(&comments, list, *values);
+            let bound = Bound::of(&comments, *values, list, matching);
             for is_backward in [false, true] {
-                walk(&db, (list, *wish, is_backward), &ids, &bound);
+                walk(&db, (list, *values, is_backward), &ids, &bound);
                 ids.reverse();
             }
         }
@@ -171,13 +171,18 @@ fn check(store: Arc<dyn Store>, matching: MatchingUse, seed: u64) {
 }
 
 /// Checks the content and the reads of the first pages.
-fn walk(db: &Db, (list, wish, is_backward): (&str, Wish, bool), ids: &[String], bound: &Bound) {
-    let story = format!("{list} {wish:?} backward: {is_backward}");
+fn walk(
+    db: &Db,
+    (list, values, is_backward): (&str, FacetValues, bool),
+    ids: &[String],
+    bound: &Bound,
+) {
+    let story = format!("{list} {values:?} backward: {is_backward}");
     let chunks: Vec<&[String]> = ids.chunks(PAGE).collect();
     let (mut after, mut number) = (None, 0);
     loop {
         let (watched, explained) = db.explained();
-        let query = watched.list("comment", list).by("product", "42").filter(filter(wish));
+        let query = watched.list("comment", list).by("product", "42").filter(filter(values));
         let query: ListQuery = query.limit(PAGE as u32);
         let query = if is_backward { query.backward() } else { query };
         let query = match after.take() {
@@ -202,16 +207,16 @@ struct Bound {
 }
 
 impl Bound {
-    fn of(comments: &[Comment], wish: Wish, list: &str, matching: MatchingUse) -> Bound {
+    fn of(comments: &[Comment], values: FacetValues, list: &str, matching: MatchingUse) -> Bound {
         // Without named languages, where sets give the number of matches, the list is tried first;
         // in order of creation, sets answer.
-        let is_tried = wish.0.is_empty() && matching == MatchingUse::Sets;
+        let is_tried = values.0.is_empty() && matching == MatchingUse::Sets;
         let walked = match list {
             "first" if is_tried => COMMENTS as u64,
             _ if is_tried => WALKED_MAX,
             _ => 0,
         };
-        Bound { combinations: combinations(comments, wish), walked }
+        Bound { combinations: combinations(comments, values), walked }
     }
 
     fn check(&self, reads: &[StoreRead], story: &str) {
@@ -243,7 +248,7 @@ fn long_facet_values_with_a_common_prefix_are_distinguished() {
         let db = block_on(Db::open_with(model, store, options)).expect("it opens");
         for rank in 0..24 {
             let note = json!({ "topic": topics[rank % topics.len()], "rank": rank });
-            block_on(db.create("note", &note)).expect("it is made");
+            block_on(db.create("note", &note)).expect("it is created");
         }
         for topic in &topics {
             for limit in 1..=7 {

@@ -9,7 +9,7 @@ use keyloom_testkit::{ManualClock, Random};
 use proptest::prelude::*;
 
 use crate::cases::for_all;
-use crate::rig::{engine_at, reference_at};
+use crate::rig::{engine_at, memory_store_at};
 use crate::world::{Depth, Draw, Readable, World};
 
 /// Maximum number of steps of a history.
@@ -17,7 +17,7 @@ const STEPS: usize = 40;
 
 #[test]
 fn random_histories_on_the_memory_store_match_the_naive_database() {
-    run(200, |clock| Arc::new(reference_at(clock)));
+    run(200, |clock| Arc::new(memory_store_at(clock)));
 }
 
 #[test]
@@ -52,8 +52,8 @@ pub(crate) fn take_step(world: &mut World, random: &mut Random) {
         2 if random.chance(1, 3) => world.expire_all(),
         _ => {
             let drawn = Draw { naive: &world.naive, random }.transaction();
-            if let Some((tenant, wishes)) = drawn {
-                world.change(tenant.as_ref(), &wishes);
+            if let Some((tenant, requests)) = drawn {
+                world.change(tenant.as_ref(), &requests);
             }
         }
     }

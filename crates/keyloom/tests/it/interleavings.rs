@@ -15,13 +15,13 @@ use proptest::prelude::*;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::reference_at;
-use crate::world::{Depth, Draw, Kind, Marks, Naive, Readable, What, Wish, World, kind_of};
+use crate::rig::memory_store_at;
+use crate::world::{Action, Depth, Draw, Kind, Marks, Naive, Readable, Request, World, kind_of};
 
 /// A change that runs concurrently with others.
 pub(crate) struct Call {
     pub(crate) tenant: Option<Value>,
-    pub(crate) wishes: Vec<Wish>,
+    pub(crate) requests: Vec<Request>,
     /// `None` if it was dropped.
     pub(crate) answer: Option<Result<Vec<Option<Record>>, Error>>,
 }
@@ -52,7 +52,7 @@ fn run(count: u32, dropping: Dropping) {
 fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {
     let mut random = Random::new(seed);
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = pausing(Arc::new(reference_at(&clock)));
+    let store: Arc<dyn Store> = pausing(Arc::new(memory_store_at(&clock)));
     let mut world = World::new(model, store, &clock);
     world.marks = match dropping {
         Dropping::Never => Marks::None,
@@ -66,7 +66,7 @@ fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {
         let mut calls = vec![];
         for _ in 0..count {
             let drawn = Draw { naive: &world.naive, random: &mut random }.transaction();
-            calls.extend(drawn.map(|(tenant, wishes)| Call { tenant, wishes, answer: None }));
+            calls.extend(drawn.map(|(tenant, requests)| Call { tenant, requests, answer: None }));
         }
         interleave(&world, &mut calls, dropping, &mut random);
         if dropping == Dropping::Sometimes {
@@ -85,7 +85,7 @@ fn interleave(world: &World, calls: &mut [Call], dropping: Dropping, random: &mu
     let dbs: Vec<Db> = calls.iter().map(|call| world.db(call.tenant.as_ref())).collect();
     let mut works: Vec<Option<Work<'_>>> = vec![];
     for (call, db) in calls.iter().zip(&dbs) {
-        let changes = call.wishes.iter().map(Wish::change).collect();
+        let changes = call.requests.iter().map(Request::change).collect();
         works.push(Some(Box::pin(db.transact(changes))));
     }
     while works.iter().any(Option::is_some) {
@@ -123,7 +123,7 @@ pub(crate) fn explain(world: &mut World, calls: &[Call]) {
                 .answer
                 .as_ref()
                 .map(|answer| answer.as_ref().map_err(|error| error.to_string()));
-            format!("{:?} {:?}\n  -> {answer:?}", call.tenant, call.wishes)
+            format!("{:?} {:?}\n  -> {answer:?}", call.tenant, call.requests)
         });
         let told: Vec<String> = told.collect();
         panic!(
@@ -152,16 +152,16 @@ fn after(world: &World, naive: Naive, call: &Call, calls: &[Call]) -> Option<Nai
             answers.flatten().flatten().any(|record| record.id() == id)
         };
         let mut taken: Vec<(String, String)> = vec![];
-        for wish in &call.wishes {
-            let mut ids = world.unknown_ids(&wish.kind, &naive).into_iter();
+        for request in &call.requests {
+            let mut ids = world.unknown_ids(&request.kind, &naive).into_iter();
             let is_free =
-                |id: &String| !is_told(id) && !taken.contains(&(wish.kind.clone(), id.clone()));
-            let id = ids.find(is_free).filter(|_| matches!(wish.what, What::Create(_)));
-            taken.extend(id.clone().map(|id| (wish.kind.clone(), id)));
+                |id: &String| !is_told(id) && !taken.contains(&(request.kind.clone(), id.clone()));
+            let id = ids.find(is_free).filter(|_| matches!(request.action, Action::Create(_)));
+            taken.extend(id.clone().map(|id| (request.kind.clone(), id)));
             made.push(id);
         }
     }
-    let expected = naive.transact(call.tenant.as_ref(), &call.wishes, &made);
+    let expected = naive.transact(call.tenant.as_ref(), &call.requests, &made);
     match (&call.answer, expected) {
         (Some(Ok(_)) | None, Ok(answer)) => Some(answer.after),
         (None, Err(_)) => None,
@@ -169,7 +169,7 @@ fn after(world: &World, naive: Naive, call: &Call, calls: &[Call]) -> Option<Nai
         // It conflicted on every attempt: nothing has happened.
         (Some(Err(Error::Contended)), _) => Some(naive),
         (Some(Err(error)), Ok(answer)) => {
-            let is_large = call.wishes.len() > 1 && answer.cast > 8;
+            let is_large = call.requests.len() > 1 && answer.cast > 8;
             (kind_of(error) == Kind::TooLarge && is_large).then_some(naive)
         }
         (Some(Err(error)), Err(kinds)) => kinds.contains(&kind_of(error)).then_some(naive),

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::cases::for_all;
-use crate::rig::{Plain, assert_clean, engine, reference_at};
+use crate::rig::{Plain, assert_clean, engine, memory_store_at};
 
 /// Files are deleted with their folder; pins lose their references. Every kind of query is
 /// declared.
@@ -82,7 +82,7 @@ struct Pair {
 impl Pair {
     fn new(size: &Size) -> Pair {
         let clock = ManualClock::new();
-        let store: Arc<dyn Store> = Arc::new(reference_at(&clock));
+        let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
         let store: Arc<dyn Store> = match size.kind {
             Kind::Sets | Kind::Rows => store,
             Kind::Plain => Arc::new(InFront(Plain(store))),
@@ -331,7 +331,7 @@ fn a_large_deletion_dropped_at_any_point_is_atomic_and_resumes() {
                     looks.push(look(&pair.quick, &size));
                 }
             })
-            .expect("it goes on");
+            .expect("it continues");
             pair.clock.advance_ms(60_000);
         }
         looks.push(look(&pair.quick, &size));
@@ -458,7 +458,7 @@ fn reusing_a_hidden_id_or_unique_value_removes_only_that_entity() {
         assert_eq!(pins.expect("it is read").items, []);
         let folder = json!({"id": "new", "name": "f1"});
         block_on(pair.quick.create("folder", &folder)).expect("the name is free");
-        block_on(pair.quick.resume_deletions()).expect("it goes on");
+        block_on(pair.quick.resume_deletions()).expect("it continues");
         assert_eq!(block_on(pair.quick.operations()).expect("they are read"), []);
         let kept = block_on(pair.quick.get("file", "101")).expect("it is read");
         assert_eq!(kept, Some(created));

@@ -18,8 +18,8 @@ use proptest::prelude::*;
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::power;
-use crate::rig::{Plain, end_deletions, reference_at};
-use crate::world::{Draw, Key, Naive, Readable, Thing, What, Wish, World, open};
+use crate::rig::{Plain, end_deletions, memory_store_at};
+use crate::world::{Action, Draw, Key, Naive, Readable, Request, Thing, World, open};
 
 /// A deletion of more entities than this is too large for one transaction.
 const CAST_MAX: usize = 24;
@@ -112,7 +112,7 @@ fn with_versions(world: &World, after: &Naive) -> Naive {
     for thing in after.things.iter_mut().filter(|thing| seen(thing)) {
         let db = world.db(thing.key.tenant.as_ref());
         let found = block_on(db.get(&thing.key.kind, &thing.key.id)).expect("it is read");
-        let version = found.expect("it is there").version().to_owned();
+        let version = found.expect("it exists").version().to_owned();
         let before = world.naive.find(&thing.key).expect("it was there");
         assert_ne!(Some(&version), before.version.as_ref(), "it has changed: {thing:?}");
         thing.version = Some(version);
@@ -120,9 +120,9 @@ fn with_versions(world: &World, after: &Naive) -> Naive {
     after
 }
 
-fn deletion(root: &Key) -> Wish {
+fn deletion(root: &Key) -> Request {
     let (kind, id) = (root.kind.clone(), Some(root.id.clone()));
-    Wish { kind, id, what: What::Delete, expected: None }
+    Request { kind, id, action: Action::Delete, expected: None }
 }
 
 /// The model with entities that refer to one of its kinds, and that kind.
@@ -163,7 +163,7 @@ fn crowd(world: &mut World, target: &str, random: &mut Random) -> Option<Key> {
         if world.naive.entity(&kind).id_source == IdSource::Given {
             document.insert("id", Value::from(format!("crowd{number}")));
         }
-        let create = Wish { kind, id: None, what: What::Create(document), expected: None };
+        let create = Request { kind, id: None, action: Action::Create(document), expected: None };
         world.change(tenant.as_ref(), &[create]);
         let cast = world.naive.transact(root.tenant.as_ref(), &[deletion(&root)], &[]);
         if cast.is_ok_and(|answer| answer.cast > CAST_MAX + 4) {
@@ -187,7 +187,7 @@ fn run(count: u32, play: impl Fn((&str, &str), u64) -> Option<()>) {
 
 /// Every third one is without sets and additions.
 fn store_of(seed: u64) -> Arc<dyn Store> {
-    let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
     if seed.is_multiple_of(3) { Arc::new(InFront(Plain(store))) } else { store }
 }
 
@@ -253,7 +253,7 @@ fn a_deletion_dropped_at_any_call_is_atomic_and_resumes() {
                     assert_eq!(scene.look(&mut random), is_gone, "it is decided");
                 }
             })
-            .expect("it goes on");
+            .expect("it continues");
             if is_gone {
                 assert_eq!(block_on(scene.world.db.operations()).expect("they are read"), []);
             }
@@ -301,7 +301,7 @@ fn a_deletion_interrupted_by_a_power_failure_is_atomic_and_resumes() {
             let scene = Scene { world, root: root.clone(), after: after.clone() };
             let is_gone = scene.look(&mut random);
             assert!(is_gone || !done.is_some_and(|(is_done, _)| is_done), "it was acknowledged");
-            block_on(scene.world.db.resume_deletions()).expect("it goes on");
+            block_on(scene.world.db.resume_deletions()).expect("it continues");
             assert_eq!(scene.look(&mut random), is_gone, "it is decided");
             assert_eq!(block_on(scene.world.db.operations()).expect("they are read"), []);
             scene.world.check_verify();

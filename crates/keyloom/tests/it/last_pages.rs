@@ -44,7 +44,7 @@ fn fill(db: &Db) -> Vec<Comment> {
         let tags = if is_red { json!({ "color": "red" }) } else { json!({}) };
         let document =
             json!({ "language": language, "rating": rating, "created": created, "tags": tags });
-        let id = block_on(db.create("comment", &document)).expect("it is made").id().to_owned();
+        let id = block_on(db.create("comment", &document)).expect("it is created").id().to_owned();
         Comment { id, language, rating, created, is_red }
     };
     (0..COMMENTS).map(comment).collect()

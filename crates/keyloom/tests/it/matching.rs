@@ -14,7 +14,7 @@ use keyloom_value::Value;
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, engine, reference_at};
+use crate::rig::{assert_clean, engine, memory_store_at};
 
 const MODEL: &str = r#"
 [entity.task]
@@ -65,78 +65,78 @@ impl Task {
 
 /// A filter that the test can evaluate itself.
 #[derive(Clone, Debug)]
-enum Wish {
+enum Predicate {
     Tag(&'static str, &'static str),
     HasTag(&'static str),
     Color(&'static str),
     Hot(bool),
     Rank(i64),
-    All(Vec<Wish>),
-    Any(Vec<Wish>),
-    Not(Box<Wish>),
+    All(Vec<Predicate>),
+    Any(Vec<Predicate>),
+    Not(Box<Predicate>),
 }
 
-impl Wish {
-    fn draw(random: &mut Random, list: &str, depth: u32) -> Wish {
+impl Predicate {
+    fn draw(random: &mut Random, list: &str, depth: u32) -> Predicate {
         let tag = |random: &mut Random| {
-            Wish::Tag(random.pick::<&str>(&KEYS), random.pick::<&str>(&VALUES))
+            Predicate::Tag(random.pick::<&str>(&KEYS), random.pick::<&str>(&VALUES))
         };
         let some = |random: &mut Random| {
             let count = random.below(4);
-            (0..count).map(|_| Wish::draw(random, list, depth + 1)).collect()
+            (0..count).map(|_| Predicate::draw(random, list, depth + 1)).collect()
         };
         match random.below(if depth < 3 { 9 } else { 5 }) {
             0..=1 => tag(random),
-            2 => Wish::HasTag(random.pick::<&str>(&ASKED_KEYS)),
+            2 => Predicate::HasTag(random.pick::<&str>(&ASKED_KEYS)),
             3 | 4 => match (list, random.below(2)) {
                 ("all", _) => tag(random),
-                ("ranked", 0) => Wish::Hot(random.chance(1, 2)),
-                ("by_team", 0) => Wish::Rank(random.below(10) as i64),
-                _ => Wish::Color(random.pick::<&str>(&COLORS)),
+                ("ranked", 0) => Predicate::Hot(random.chance(1, 2)),
+                ("by_team", 0) => Predicate::Rank(random.below(10) as i64),
+                _ => Predicate::Color(random.pick::<&str>(&COLORS)),
             },
-            5 | 6 => Wish::All(some(random)),
-            7 => Wish::Any(some(random)),
-            _ => Wish::Not(Box::new(Wish::draw(random, list, depth + 1))),
+            5 | 6 => Predicate::All(some(random)),
+            7 => Predicate::Any(some(random)),
+            _ => Predicate::Not(Box::new(Predicate::draw(random, list, depth + 1))),
         }
     }
 
     fn filter(&self) -> Filter {
         match self {
-            Wish::Tag(key, value) => Filter::tag(*key, *value),
-            Wish::HasTag(key) => Filter::has_tag(*key),
-            Wish::Color(color) => Filter::facet("color", *color),
-            Wish::Hot(hot) => Filter::facet("hot", Value::Bool(*hot)),
-            Wish::Rank(rank) => Filter::facet("rank", *rank),
-            Wish::All(wishes) => Filter::all(wishes.iter().map(Wish::filter)),
-            Wish::Any(wishes) => Filter::any(wishes.iter().map(Wish::filter)),
-            Wish::Not(wish) => wish.filter().not(),
+            Predicate::Tag(key, value) => Filter::tag(*key, *value),
+            Predicate::HasTag(key) => Filter::has_tag(*key),
+            Predicate::Color(color) => Filter::facet("color", *color),
+            Predicate::Hot(hot) => Filter::facet("hot", Value::Bool(*hot)),
+            Predicate::Rank(rank) => Filter::facet("rank", *rank),
+            Predicate::All(predicates) => Filter::all(predicates.iter().map(Predicate::filter)),
+            Predicate::Any(predicates) => Filter::any(predicates.iter().map(Predicate::filter)),
+            Predicate::Not(predicate) => predicate.filter().not(),
         }
     }
 
     /// Whether it only tests one facet.
     fn is_by(&self, facet: &str) -> bool {
         match self {
-            Wish::Tag(..) | Wish::HasTag(_) => false,
-            Wish::Color(_) => facet == "color",
-            Wish::Hot(_) => facet == "hot",
-            Wish::Rank(_) => facet == "rank",
-            Wish::All(wishes) | Wish::Any(wishes) => {
-                !wishes.is_empty() && wishes.iter().all(|wish| wish.is_by(facet))
+            Predicate::Tag(..) | Predicate::HasTag(_) => false,
+            Predicate::Color(_) => facet == "color",
+            Predicate::Hot(_) => facet == "hot",
+            Predicate::Rank(_) => facet == "rank",
+            Predicate::All(predicates) | Predicate::Any(predicates) => {
+                !predicates.is_empty() && predicates.iter().all(|predicate| predicate.is_by(facet))
             }
-            Wish::Not(wish) => wish.is_by(facet),
+            Predicate::Not(predicate) => predicate.is_by(facet),
         }
     }
 
     fn holds(&self, task: &Task) -> bool {
         match self {
-            Wish::Tag(key, value) => task.tags.get(key) == Some(value),
-            Wish::HasTag(key) => task.tags.contains_key(key),
-            Wish::Color(color) => task.color == *color,
-            Wish::Hot(hot) => task.hot == *hot,
-            Wish::Rank(rank) => task.rank == *rank,
-            Wish::All(wishes) => wishes.iter().all(|wish| wish.holds(task)),
-            Wish::Any(wishes) => wishes.iter().any(|wish| wish.holds(task)),
-            Wish::Not(wish) => !wish.holds(task),
+            Predicate::Tag(key, value) => task.tags.get(key) == Some(value),
+            Predicate::HasTag(key) => task.tags.contains_key(key),
+            Predicate::Color(color) => task.color == *color,
+            Predicate::Hot(hot) => task.hot == *hot,
+            Predicate::Rank(rank) => task.rank == *rank,
+            Predicate::All(predicates) => predicates.iter().all(|predicate| predicate.holds(task)),
+            Predicate::Any(predicates) => predicates.iter().any(|predicate| predicate.holds(task)),
+            Predicate::Not(predicate) => !predicate.holds(task),
         }
     }
 }
@@ -181,7 +181,7 @@ impl World {
         if ids.is_empty() || self.random.chance(3, 5) {
             let task = self.draw(self.created);
             self.created += 1;
-            let made = block_on(self.db.create("task", &document(&task))).expect("it is made");
+            let made = block_on(self.db.create("task", &document(&task))).expect("it is created");
             self.tasks.insert(made.id().to_owned(), task);
             return None;
         }
@@ -199,13 +199,13 @@ impl World {
     }
 
     /// The expected ids of a query, in order.
-    fn expected(&self, list: &str, wish: &Wish, team: &str) -> Vec<String> {
+    fn expected(&self, list: &str, predicate: &Predicate, team: &str) -> Vec<String> {
         let is_in = |task: &Task| match list {
             "cool" => !task.hot,
             "by_team" => task.team == Some(team),
             _ => true,
         };
-        let fitting = self.tasks.iter().filter(|(_, task)| is_in(task) && wish.holds(task));
+        let fitting = self.tasks.iter().filter(|(_, task)| is_in(task) && predicate.holds(task));
         let mut fitting: Vec<(&String, &Task)> = fitting.collect();
         fitting.sort_by_key(|(_, task)| {
             let rank = match list {
@@ -222,13 +222,13 @@ impl World {
     fn ask(&mut self) {
         let list = *self.random.pick(&["all", "ranked", "by_team", "cool"]);
         let team = *self.random.pick(&["one", "two", "three"]);
-        let wish = Wish::draw(&mut self.random, list, 0);
+        let predicate = Predicate::draw(&mut self.random, list, 0);
         let strategies = [Strategy::Cheapest, Strategy::Walk, Strategy::Merge, Strategy::Match];
         let strategy = *self.random.pick(&strategies);
         let limit = 1 + self.random.below(7) as u32;
         let is_backward = self.random.chance(1, 2);
         let rows = *self.random.pick(&[1, 4, 30, 5_000]);
-        let mut query = self.db.list("task", list).filter(wish.filter()).limit(limit);
+        let mut query = self.db.list("task", list).filter(predicate.filter()).limit(limit);
         query = query.strategy(strategy).budget(Budget { rows, ..Budget::STANDARD });
         if list == "by_team" {
             query = query.by("team", team);
@@ -236,8 +236,9 @@ impl World {
         if is_backward {
             query = query.backward();
         }
-        let story = format!("{list} {team} {wish:?} {strategy:?} {limit} {is_backward} {rows}");
-        let mut before = self.expected(list, &wish, team);
+        let story =
+            format!("{list} {team} {predicate:?} {strategy:?} {limit} {is_backward} {rows}");
+        let mut before = self.expected(list, &predicate, team);
         let total = block_on(query.total()).expect("it is counted");
         match total.end {
             End::Exhausted => assert_eq!(total.count, before.len() as u64, "{story}"),
@@ -267,7 +268,7 @@ impl World {
     fn count(&mut self) {
         let list = *self.random.pick(&["all", "ranked", "by_team", "cool"]);
         let team = *self.random.pick(&["one", "two"]);
-        let wish = Wish::draw(&mut self.random, list, 0);
+        let predicate = Predicate::draw(&mut self.random, list, 0);
         let facet = match list {
             "ranked" => Some(*self.random.pick(&["color", "hot"])),
             "by_team" => Some(*self.random.pick(&["color", "rank"])),
@@ -278,15 +279,15 @@ impl World {
         let key = *self.random.pick(&[None, Some("a"), Some("b"), Some("d")]);
         let prefix = *self.random.pick(&["", "a", "x", "xy"]);
         let (limit, rows) = (1 + self.random.below(4) as u32, *self.random.pick(&[3, 30, 5_000]));
-        let mut query = self.db.list("task", list).filter(wish.filter()).limit(limit);
+        let mut query = self.db.list("task", list).filter(predicate.filter()).limit(limit);
         query = query.budget(Budget { rows, ..Budget::STANDARD });
         if list == "by_team" {
             query = query.by("team", team);
         }
         let mut expected: BTreeMap<String, u64> = BTreeMap::new();
         // A filter by the facet alone does not filter the counts of that facet.
-        let is_left_out = facet.is_some_and(|facet| wish.is_by(facet));
-        let counted = if is_left_out { Wish::All(vec![]) } else { wish.clone() };
+        let is_left_out = facet.is_some_and(|facet| predicate.is_by(facet));
+        let counted = if is_left_out { Predicate::All(vec![]) } else { predicate.clone() };
         for id in self.expected(list, &counted, team) {
             for value in self.tasks[&id].values(facet, key) {
                 if facet.is_some() || value.starts_with(prefix) {
@@ -299,7 +300,7 @@ impl World {
             prefix: prefix.to_owned(),
             ..FindTags::default()
         };
-        let story = format!("{list} {team} {wish:?} {facet:?} {find:?} {limit} {rows}");
+        let story = format!("{list} {team} {predicate:?} {facet:?} {find:?} {limit} {rows}");
         let mut found: BTreeMap<String, u64> = BTreeMap::new();
         for _ in 0..10_000 {
             let page = match facet {
@@ -424,18 +425,18 @@ fn play(make: impl Fn() -> Arc<dyn Store>, matching: MatchingUse) {
     }
 }
 
-fn reference() -> Arc<dyn Store> {
-    Arc::new(reference_at(&ManualClock::new()))
+fn memory_store() -> Arc<dyn Store> {
+    Arc::new(memory_store_at(&ManualClock::new()))
 }
 
 #[test]
 fn filters_with_sets_on_the_memory_store_match_a_naive_filter() {
-    play(reference, MatchingUse::Sets);
+    play(memory_store, MatchingUse::Sets);
 }
 
 #[test]
 fn filters_with_rows_on_the_memory_store_match_a_naive_filter() {
-    play(reference, MatchingUse::Rows);
+    play(memory_store, MatchingUse::Rows);
 }
 
 #[test]

@@ -15,7 +15,7 @@ use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, each_store, engine, findings, open, reference_at};
+use crate::rig::{assert_clean, each_store, engine, findings, memory_store_at, open};
 
 const PLAIN: &str = r#"
 [entity.note]
@@ -54,13 +54,13 @@ fn keeping(model: &str, store: Arc<dyn Store>, matching: MatchingUse) -> Db {
 
 fn note(db: &Db, text: &str, tags: serde_json::Value) {
     let document = json!({ "text": text, "tags": tags });
-    block_on(db.create("note", &document)).expect("it is made");
+    block_on(db.create("note", &document)).expect("it is created");
 }
 
 #[test]
 fn new_tags_and_facets_find_existing_entities() {
     let of_engine = Arc::new(engine(&SimDisk::new(0)));
-    let in_memory = Arc::new(reference_at(&ManualClock::new()));
+    let in_memory = Arc::new(memory_store_at(&ManualClock::new()));
     let stores: [Settling<'_>; 2] = [
         (in_memory, &|| {}),
         (of_engine.clone(), &|| of_engine.settle().expect("the new index is filled")),
@@ -68,7 +68,7 @@ fn new_tags_and_facets_find_existing_entities() {
     for (store, settle) in stores {
         let db = block_on(open(PLAIN, store.clone()));
         for text in ["one", "two", "three"] {
-            block_on(db.create("note", &json!({ "text": text }))).expect("it is made");
+            block_on(db.create("note", &json!({ "text": text }))).expect("it is created");
         }
         let db = block_on(open(TAGGED, store.clone()));
         settle();
@@ -108,7 +108,7 @@ fn go_through(models: &[String]) {
     for (step, model) in models.iter().enumerate() {
         let db = block_on(open(model, store.clone()));
         store.settle().expect("new indexes are filled");
-        block_on(db.create("note", &json!({ "text": format!("{step}") }))).expect("it is made");
+        block_on(db.create("note", &json!({ "text": format!("{step}") }))).expect("it is created");
         expected.insert(format!("{step}"));
         block_on(db.backfill(|_| {})).expect("it is filled");
         let all = block_on(db.list("note", "all").read()).expect("a page");
@@ -133,8 +133,9 @@ fn explaining_several_changes_reports_the_writes_of_each() {
             let document = json!({ "text": text, "tags": { "a": "x", "b": "y" } });
             Change::create("note", &document).expect("a change")
         };
-        let alone = block_on(db.rehearse(vec![create("one")])).expect("it is told");
-        let both = block_on(db.rehearse(vec![create("one"), create("two")])).expect("it is told");
+        let alone = block_on(db.rehearse(vec![create("one")])).expect("it is reported");
+        let both =
+            block_on(db.rehearse(vec![create("one"), create("two")])).expect("it is reported");
         assert!(alone.sets + alone.rows.len() as u64 > 5, "{alone:?}");
         assert_eq!((both.sets, both.rows.len()), (alone.sets * 2, alone.rows.len() * 2));
         assert_eq!(both.write_units(), alone.write_units() * 2);
@@ -228,7 +229,7 @@ fn a_set_with_missing_or_extra_members_is_reported_and_repaired() {
         // Every set lacks the first note and has an unknown ordinal; sets of tags have the second
         // note, which has no tags.
         assert_eq!(found.len(), names.len() * 2 + 2 + 1, "{found:#?}");
-        block_on(db.verify(Repair::Yes, |_| {})).expect("it is mended");
+        block_on(db.verify(Repair::Yes, |_| {})).expect("it is repaired");
         assert_clean(&db);
         assert_eq!(texts(&db, Filter::tag("a", "x")), ["one"]);
     });
@@ -320,7 +321,7 @@ fn several_changes_in_one_transaction_update_their_sets() {
             Change::create("note", &json!({ "text": text, "tags": { "a": "x" } }))
                 .expect("a change")
         };
-        block_on(db.transact(vec![make("one"), make("two")])).expect("they are made");
+        block_on(db.transact(vec![make("one"), make("two")])).expect("they are created");
         assert_eq!(texts(&db, Filter::tag("a", "x")), ["one", "two"]);
         assert_clean(&db);
     });
@@ -358,7 +359,7 @@ fn facets_can_change_their_order() {
         let db = block_on(open(&model("'kind', 'rank'"), store.clone()));
         for rank in 1..=5 {
             let document = json!({ "text": format!("{rank}"), "rank": rank });
-            block_on(db.create("note", &document)).expect("it is made");
+            block_on(db.create("note", &document)).expect("it is created");
         }
         drop(db);
         let db = block_on(open(&model("'rank', 'kind'"), store));

@@ -16,7 +16,7 @@ use crate::contents::{raw_rows, table};
 use crate::crash::{ROOMS, large_family, small_family};
 use crate::power::engine as engine_after_crash;
 use crate::rig::{
-    assert_clean, each_store, engine, engine_at, findings, open, open_at, reference_at,
+    assert_clean, each_store, engine, engine_at, findings, memory_store_at, open, open_at,
 };
 
 const MODEL: &str = r#"
@@ -119,7 +119,7 @@ fn a_repeated_call_after_a_restart_returns_the_first_result() {
 #[test]
 fn a_key_is_bound_to_every_part_of_its_changes() {
     block_on(async {
-        let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+        let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
         let db = open(MODEL, store.clone()).await;
         let shop = |id| Change::put("shop", id, &json!({"name": "a"})).unwrap();
         let first = || vec![shop("s"), Change::create("order", &json!({"item": "x"})).unwrap()];
@@ -266,7 +266,7 @@ fn a_result_too_large_for_a_row_is_refused_before_anything_is_written() {
 #[test]
 fn as_many_changes_as_fit_beside_an_idempotency_record_are_applied() {
     block_on(async {
-        let db = open(MODEL, Arc::new(reference_at(&ManualClock::new()))).await;
+        let db = open(MODEL, Arc::new(memory_store_at(&ManualClock::new()))).await;
         let changes = |count| (0..count).flat_map(|_| order("x")).collect::<Vec<_>>();
         let refused = db.transact_idempotent("k", changes(100)).await;
         assert!(matches!(refused, Err(Error::TooLarge { rows: 101, .. })), "{refused:?}");
@@ -277,7 +277,7 @@ fn as_many_changes_as_fit_beside_an_idempotency_record_are_applied() {
 #[test]
 fn keys_have_1_to_255_bytes_of_any_text() {
     block_on(async {
-        let db = open(MODEL, Arc::new(reference_at(&ManualClock::new()))).await;
+        let db = open(MODEL, Arc::new(memory_store_at(&ManualClock::new()))).await;
         for key in ["", &"x".repeat(256), &"ü".repeat(128)] {
             let refused = db.transact_idempotent(key, order("tea")).await;
             assert!(matches!(refused, Err(Error::KeyUnfit { .. })), "{refused:?}");
@@ -316,7 +316,7 @@ fn a_damaged_idempotency_record_is_reported_and_not_used() {
 fn two_concurrent_calls_are_applied_once_and_return_the_same_result() {
     for Script { setup, changes, stride } in SCRIPTS {
         for step in (0..).step_by(*stride) {
-            let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+            let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
             let quick = block_on(open(ROOMS, store.clone()));
             setup(&quick);
             let slow = interleave(open(ROOMS, pausing(store)), |_| {});
@@ -342,7 +342,7 @@ fn two_concurrent_calls_are_applied_once_and_return_the_same_result() {
 fn a_call_dropped_at_any_point_and_repeated_is_applied_once() {
     for Script { setup, changes, stride } in SCRIPTS {
         for polls in (1..).step_by(*stride) {
-            let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+            let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
             let quick = block_on(open(ROOMS, store.clone()));
             setup(&quick);
             let slow = interleave(open(ROOMS, pausing(store)), |_| {});

@@ -15,8 +15,8 @@ use proptest::prelude::*;
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::interleavings::{Call, explain};
-use crate::rig::reference_at;
-use crate::world::{Depth, Draw, Marks, Readable, Wish, World};
+use crate::rig::memory_store_at;
+use crate::world::{Depth, Draw, Marks, Readable, Request, World};
 
 #[test]
 fn changes_with_a_key_are_applied_once() {
@@ -29,7 +29,7 @@ fn changes_with_a_key_are_applied_once() {
 fn play(model: &str, seed: u64, steps: usize) {
     let mut random = Random::new(seed);
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = pausing(Arc::new(reference_at(&clock)));
+    let store: Arc<dyn Store> = pausing(Arc::new(memory_store_at(&clock)));
     let mut world = World::new(model, store, &clock);
     world.marks = Marks::Some;
     for _ in 0..steps {
@@ -39,7 +39,7 @@ fn play(model: &str, seed: u64, steps: usize) {
         let mut calls = vec![];
         for _ in 0..2 {
             let drawn = Draw { naive: &world.naive, random: &mut random }.transaction();
-            calls.extend(drawn.map(|(tenant, wishes)| Call { tenant, wishes, answer: None }));
+            calls.extend(drawn.map(|(tenant, requests)| Call { tenant, requests, answer: None }));
         }
         let told = interleave(&world, &calls, round, &mut random);
         // Opening the database completes or cancels what is left of them.
@@ -58,7 +58,7 @@ type Answer = Result<Idempotent, Error>;
 type Work<'w> = Pin<Box<dyn Future<Output = Answer> + 'w>>;
 
 async fn ask(db: &Db, (round, index): (usize, usize), call: &Call) -> Answer {
-    let changes: Vec<Change> = call.wishes.iter().map(Wish::change).collect();
+    let changes: Vec<Change> = call.requests.iter().map(Request::change).collect();
     db.transact_idempotent(&format!("{round}.{index}"), changes).await
 }
 

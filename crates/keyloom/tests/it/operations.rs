@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::contents::{first_layout, raw_rows};
 use crate::power;
-use crate::rig::{assert_clean, open, open_at, reference_at};
+use crate::rig::{assert_clean, memory_store_at, open, open_at};
 
 /// Sessions expire with everything in them; notes lose their references to them.
 const SESSIONS: &str = r#"
@@ -63,7 +63,7 @@ fn kept(store: &dyn Store) -> BTreeMap<String, usize> {
 }
 
 fn put_away(db: &Db) {
-    while block_on(db.expire(1_000)).expect("it goes on") > 0 {}
+    while block_on(db.expire(1_000)).expect("it continues") > 0 {}
 }
 
 fn reopened(disk: &SimDisk) -> Option<(Arc<Engine>, Db)> {
@@ -114,7 +114,7 @@ fn only(operations: Vec<Operation>) -> Operation {
 #[test]
 fn large_deletions_and_expiry_report_their_progress() {
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = Arc::new(reference_at(&clock));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
     let quick = block_on(open_at(SESSIONS, store.clone(), &clock));
     fill(&quick);
     assert_eq!(block_on(quick.operations()).unwrap(), []);
@@ -146,7 +146,7 @@ fn large_deletions_and_expiry_report_their_progress() {
 fn a_backfill_reports_its_progress_and_resumes_there_after_a_restart() {
     let before = "[entity.thing]\nid = 'given'\nfields.size = 'int'\n";
     let after = format!("{before}list.by_size = {{ order = 'size' }}\n");
-    let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
     let db = block_on(open(before, store.clone()));
     for number in 0..1_200 {
         block_on(db.create("thing", &json!({"id": number.to_string(), "size": number}))).unwrap();

@@ -14,7 +14,7 @@ use pollster::block_on;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::{engine_at, reference_at};
+use crate::rig::{engine_at, memory_store_at};
 use crate::world::{Readable, Thing, World};
 
 /// The position of an entity in a list: its id, and the values of `order`.
@@ -22,7 +22,7 @@ type Place = (String, Vec<Value>);
 
 #[test]
 fn pages_on_the_memory_store_skip_and_repeat_nothing() {
-    run(200, |clock| Arc::new(reference_at(clock)));
+    run(200, |clock| Arc::new(memory_store_at(clock)));
 }
 
 #[test]

@@ -10,12 +10,12 @@ use pollster::block_on;
 
 /// Runs a test on each store.
 pub(crate) fn each_store(test: impl Fn(Arc<dyn Store>)) {
-    test(Arc::new(reference_at(&ManualClock::new())));
+    test(Arc::new(memory_store_at(&ManualClock::new())));
     test(Arc::new(engine(&SimDisk::new(0))));
 }
 
 /// A store in memory with this clock.
-pub(crate) fn reference_at(clock: &ManualClock) -> MemoryStore {
+pub(crate) fn memory_store_at(clock: &ManualClock) -> MemoryStore {
     MemoryStore::new(Arc::new(clock.clone()))
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn settle(db: &Db, handlers: &Handlers, clock: &ManualClock) {
 /// Completes all deletions, also those of other processes, which count as dead after a while.
 pub(crate) fn end_deletions(db: &Db, clock: &ManualClock) {
     for _ in 0..3 {
-        block_on(db.resume_deletions()).expect("it goes on");
+        block_on(db.resume_deletions()).expect("it continues");
         clock.advance_ms(30_000);
     }
 }

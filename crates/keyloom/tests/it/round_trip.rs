@@ -130,7 +130,7 @@ fn everything() -> Entity {
         fields.unit = "any?"
         "#,
     );
-    let model = model.expect("the model is right");
+    let model = model.expect("the model is valid");
     model.entity(model.find("thing").expect("it was declared")).clone()
 }
 

@@ -91,7 +91,7 @@ fn fill(db: &Db, store: &dyn Store, tasks: &[Task]) {
             Entry::from_json(line.as_bytes()).expect("an entry")
         };
         let entries = some.iter().map(entry).collect();
-        block_on(db.import(entries, Existing::Keep)).expect("they are taken in");
+        block_on(db.import(entries, Existing::Keep)).expect("they are imported");
     }
 }
 

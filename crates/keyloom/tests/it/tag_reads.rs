@@ -13,7 +13,7 @@ use keyloom_testkit::{Front, InFront, ManualClock, Random, SimDisk};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{engine, reference_at};
+use crate::rig::{engine, memory_store_at};
 
 const SINGLE: &str = r#"
 [entity.task]
@@ -138,7 +138,7 @@ fn cost(store: Arc<dyn Store>, matching: MatchingUse, (model, tasks): (&str, &[T
 }
 
 fn memory() -> Arc<dyn Store> {
-    Arc::new(reference_at(&ManualClock::new()))
+    Arc::new(memory_store_at(&ManualClock::new()))
 }
 
 fn disk() -> Arc<dyn Store> {

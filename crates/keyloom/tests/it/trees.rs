@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::{each_store, open, open_at, reference_at};
+use crate::rig::{each_store, memory_store_at, open, open_at};
 use crate::world::{Readable, World};
 
 const KITCHEN: &str = include_str!("../../../../apps/kitchen/model.toml");
@@ -80,7 +80,7 @@ fn a_week_of_menus_includes_everything_down_to_the_category() {
 
 #[test]
 fn a_tree_takes_one_read_for_each_step_and_parent() {
-    let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
     let db = block_on(open(KITCHEN, store));
     let menu = block_on(week(&db, 90));
     let reads = |with: &str| {
@@ -103,7 +103,7 @@ fn a_tree_takes_one_read_for_each_step_and_parent() {
 #[test]
 fn a_tree_is_bounded_even_if_entities_repeat() {
     block_on(async {
-        let db = open(KITCHEN, Arc::new(reference_at(&ManualClock::new()))).await;
+        let db = open(KITCHEN, Arc::new(memory_store_at(&ManualClock::new()))).await;
         let menu = week(&db, 100).await;
         // 1 menu, 100 items, 100 recipes, 200 needs, 200 ingredients, 200 categories.
         assert!(db.tree("menu", menu.id(), WEEK, None).await.is_ok());
@@ -124,7 +124,7 @@ fn expired_entities_are_in_no_tree() {
                  [entity.c]\nfields.b = 'ref b clear?'\n";
     let clock = ManualClock::new();
     block_on(async {
-        let db = open_at(model, Arc::new(reference_at(&clock)), &clock).await;
+        let db = open_at(model, Arc::new(memory_store_at(&clock)), &clock).await;
         let a = db.create("a", &json!({})).await.unwrap();
         let until = "2023-11-15T00:00:00Z";
         let b = db.create("b", &json!({"a": a.id(), "until": until})).await.unwrap();
@@ -144,7 +144,7 @@ fn expired_entities_are_in_no_tree() {
 #[test]
 fn trees_can_be_read_from_any_thread() {
     fn is_send(_: impl Send) {}
-    let db = block_on(open(KITCHEN, Arc::new(reference_at(&ManualClock::new()))));
+    let db = block_on(open(KITCHEN, Arc::new(memory_store_at(&ManualClock::new()))));
     is_send(db.tree("menu", "1", WEEK, None));
     is_send(db.trees("menu", vec![], WEEK, None));
     is_send(db.transact_idempotent("k", vec![]));
@@ -157,7 +157,7 @@ fn trees_equal_entities_fetched_one_by_one() {
     for_all(150, histories, |(Readable(draft), seed, steps)| {
         let mut random = Random::new(seed);
         let clock = ManualClock::new();
-        let mut world = World::new(&draft.text(), Arc::new(reference_at(&clock)), &clock);
+        let mut world = World::new(&draft.text(), Arc::new(memory_store_at(&clock)), &clock);
         for _ in 0..steps {
             take_step(&mut world, &mut random);
         }
@@ -259,7 +259,7 @@ impl Naive<'_> {
     fn branch(&self, parent: &Record, child: EntityId, rest: &[Vec<String>]) -> Branch {
         let name = &self.model.entity(child).name;
         let page = self.db.children(parent.entity(), parent.id(), Some(name), (self.limit, None));
-        let page = block_on(page).expect("children").expect("the parent is there");
+        let page = block_on(page).expect("children").expect("the parent exists");
         let items = page.items.into_iter().map(|record| self.tree(record, child, rest));
         Branch { items: items.collect(), next: page.next }
     }

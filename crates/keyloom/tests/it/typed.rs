@@ -23,7 +23,7 @@ fn entity() -> Entity {
         fields.status = "enum(open, done) = open"
         "#,
     );
-    let model = model.expect("the model is right");
+    let model = model.expect("the model is valid");
     model.entity(model.find("task").expect("it was declared")).clone()
 }
 
@@ -40,7 +40,7 @@ fn written<T: Serialize>(value: &T) -> String {
 fn read<T: DeserializeOwned + std::fmt::Debug>(name: &str, value: Value) -> String {
     let fields = Item::from([(name, value)]);
     match from_item::<HashMap<String, T>>(&fields, &entity()) {
-        Ok(mut map) => format!("{:?}", map.remove(name).expect("it is there")),
+        Ok(mut map) => format!("{:?}", map.remove(name).expect("it exists")),
         Err(error) => error.to_string(),
     }
 }
@@ -57,7 +57,7 @@ fn none_is_null_and_skipped_fields_are_absent() {
     let patch = Patch { title: None, rank: None };
     assert_eq!(written(&patch), "{title: null}");
     let fields = Item::from([("title", Value::from("T"))]);
-    let fields = entity().admit(&fields, 5).expect("it is right");
+    let fields = entity().admit(&fields, 5).expect("it is valid");
     assert_eq!(fields.get("due"), Some(&number("5")));
     #[derive(Serialize)]
     struct Task {
@@ -66,9 +66,9 @@ fn none_is_null_and_skipped_fields_are_absent() {
         rank: Option<i64>,
     }
     let task = to_item(&Task { title: "T", due: None, rank: None }).expect("it can be said");
-    let created = entity().admit(&task, 5).expect("it is right");
+    let created = entity().admit(&task, 5).expect("it is valid");
     assert_eq!(created.to_string(), "{status: \"open\", title: \"T\"}");
-    let patched = entity().admit_patch(&fields, &task).expect("it is right");
+    let patched = entity().admit_patch(&fields, &task).expect("it is valid");
     assert_eq!(patched.to_string(), "{status: \"open\", title: \"T\"}");
     let left: Patch = from_item(&patched, &entity()).expect("it fits");
     assert_eq!(left, Patch { title: Some("T".to_owned()), rank: None });

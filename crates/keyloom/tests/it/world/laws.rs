@@ -129,7 +129,7 @@ impl World {
         self.compare_record(Some(&record), Some(parent));
         while let Some(cursor) = next {
             let page = db.children(kind, id, question, (limit, Some(&cursor)));
-            let page = block_on(page).expect("children can be read").expect("the parent is there");
+            let page = block_on(page).expect("children can be read").expect("the parent exists");
             children.extend(page.items);
             next = page.next;
         }

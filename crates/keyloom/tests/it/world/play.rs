@@ -11,7 +11,7 @@ use keyloom_value::{Item, Value};
 use pollster::block_on;
 
 use super::naive::Key;
-use super::{Kind, Naive, Thing, Wish, kind_of, rows};
+use super::{Kind, Naive, Request, Thing, kind_of, rows};
 
 /// A database and the naive one.
 pub(crate) struct World {
@@ -108,12 +108,12 @@ impl World {
     }
 
     /// Changes both, and compares their results and their new states.
-    pub(crate) fn change(&mut self, tenant: Option<&Value>, wishes: &[Wish]) {
-        let answer = self.ask(tenant, wishes);
+    pub(crate) fn change(&mut self, tenant: Option<&Value>, requests: &[Request]) {
+        let answer = self.ask(tenant, requests);
         let records = answer.as_deref().unwrap_or_default();
         let made = records.iter().map(|record| Some(record.as_ref()?.id().to_owned()));
         let made: Vec<Option<String>> = made.collect();
-        let expected = self.naive.transact(tenant, wishes, &made);
+        let expected = self.naive.transact(tenant, requests, &made);
         match (answer, expected) {
             (Ok(records), Ok(expected)) => {
                 self.naive = expected.after;
@@ -127,22 +127,26 @@ impl World {
                 let is_expected = match &expected {
                     Ok(answer) => {
                         (kind == Kind::Taken && answer.may_be_taken)
-                            || (kind == Kind::TooLarge && wishes.len() > 1 && answer.cast > 8)
+                            || (kind == Kind::TooLarge && requests.len() > 1 && answer.cast > 8)
                     }
                     Err(kinds) => kinds.contains(&kind),
                 };
                 let expected = expected.map(|answer| answer.after.things);
-                assert!(is_expected, "{wishes:?} fails: {error}; expected: {expected:?}");
+                assert!(is_expected, "{requests:?} fails: {error}; expected: {expected:?}");
                 self.compare_things();
             }
             (Ok(records), Err(kinds)) => {
-                panic!("{wishes:?} answers {records:?}; expected: {kinds:?}")
+                panic!("{requests:?} answers {records:?}; expected: {kinds:?}")
             }
         }
     }
 
-    fn ask(&self, tenant: Option<&Value>, wishes: &[Wish]) -> Result<Vec<Option<Record>>, Error> {
-        let changes = wishes.iter().map(Wish::change).collect();
+    fn ask(
+        &self,
+        tenant: Option<&Value>,
+        requests: &[Request],
+    ) -> Result<Vec<Option<Record>>, Error> {
+        let changes = requests.iter().map(Request::change).collect();
         block_on(self.db(tenant).transact(changes))
     }
 

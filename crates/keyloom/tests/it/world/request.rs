@@ -7,17 +7,17 @@ use super::Document;
 
 /// A change of one entity.
 #[derive(Clone, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct Request {
     pub(crate) kind: String,
     /// `None` for a new entity: its id is generated, or in the document.
     pub(crate) id: Option<String>,
-    pub(crate) what: What,
+    pub(crate) action: Action,
     pub(crate) expected: Option<String>,
 }
 
 /// The change.
 #[derive(Clone, Debug)]
-pub(crate) enum What {
+pub(crate) enum Action {
     Create(Item),
     Update(Item),
     Put(Item),
@@ -42,14 +42,14 @@ pub(crate) enum Kind {
     Other(String),
 }
 
-impl Wish {
+impl Request {
     pub(crate) fn change(&self) -> Change {
         let id = self.id.as_deref().unwrap_or_default();
-        let change = match &self.what {
-            What::Create(document) => Change::create(&self.kind, &Document(document)),
-            What::Update(patch) => Change::update(&self.kind, id, &Document(patch)),
-            What::Put(document) => Change::put(&self.kind, id, &Document(document)),
-            What::Delete => Ok(Change::delete(&self.kind, id)),
+        let change = match &self.action {
+            Action::Create(document) => Change::create(&self.kind, &Document(document)),
+            Action::Update(patch) => Change::update(&self.kind, id, &Document(patch)),
+            Action::Put(document) => Change::put(&self.kind, id, &Document(document)),
+            Action::Delete => Ok(Change::delete(&self.kind, id)),
         };
         let change = change.expect("documents are items");
         match &self.expected {
