@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn replies_that_are_no_answer_are_errors() {
+    fn replies_that_are_not_an_acknowledgement_are_errors() {
         let reply = |digits: Option<&str>, text: Option<&str>| Reply {
             digits: digits.map(str::to_owned),
             text: text.map(str::to_owned),

@@ -124,15 +124,15 @@ impl CountQuery {
         let request = self.request(schema)?;
         let (cursors, after) = (&self.db.shared.cursor_key, self.after.as_deref());
         let page = self.db.reader(schema).count(&request, cursors, after).await?;
-        if !page.is_torn || self.db.moment.is_some() {
+        if !page.is_torn || self.db.snapshot.is_some() {
             return Ok(page);
         }
         // What deletions subtract from a counter is in rows beside it, perhaps on the next page. Without
         // snapshots, the result stays as it is.
         let unwatched = Db { watch: None, ..self.db.clone() };
-        let moment = unwatched.at_one_moment().await?;
-        match moment.moment {
-            Some(_) => Ok(moment.reader(schema).count(&request, cursors, after).await?),
+        let db = unwatched.at_one_moment().await?;
+        match db.snapshot {
+            Some(_) => Ok(db.reader(schema).count(&request, cursors, after).await?),
             None => Ok(page),
         }
     }

@@ -37,29 +37,30 @@ pub struct Db {
     pub(crate) tenant: Option<Value>,
     /// Records reads, if the database is explained.
     pub(crate) watch: Option<Arc<Watch>>,
-    /// The moment that reads are of; without it, each is of its own.
-    pub(crate) moment: Option<Moment>,
+    /// The snapshot that reads use; without it, each read sees the current state.
+    pub(crate) snapshot: Option<Snapshot>,
 }
 
 /// A snapshot of the store, and the schema from before it was taken: lists that became ready later
 /// are incomplete in the snapshot.
 #[derive(Clone)]
-pub(crate) struct Moment {
+pub(crate) struct Snapshot {
     pub(crate) store: Arc<dyn Read>,
     pub(crate) schema: Arc<Schema>,
 }
 
-impl Moment {
-    /// The moment of a database, or a new one; none if its reads are to be of their own moments.
-    async fn take(db: &Db) -> Result<Option<Moment>, Error> {
-        match (&db.moment, &db.watch) {
-            (Some(moment), _) => Ok(Some(moment.clone())),
+impl Snapshot {
+    /// The snapshot of a database, or a new one; `None` if the store has no snapshots or the reads
+    /// are recorded.
+    async fn take(db: &Db) -> Result<Option<Snapshot>, Error> {
+        match (&db.snapshot, &db.watch) {
+            (Some(snapshot), _) => Ok(Some(snapshot.clone())),
             (None, Some(_)) => Ok(None),
             (None, None) => {
                 let schema = db.shared.schema();
                 match db.shared.store.snapshot().await {
                     Err(keyloom_store::Error::Unsupported { .. }) => Ok(None),
-                    store => Ok(Some(Moment { store: store?, schema })),
+                    store => Ok(Some(Snapshot { store: store?, schema })),
                 }
             }
         }
@@ -127,7 +128,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// Returns the database of a tenant, or of all.
     pub(crate) fn db(self: &Arc<Shared>, tenant: Option<Value>) -> Db {
-        Db { shared: self.clone(), tenant, watch: None, moment: None }
+        Db { shared: self.clone(), tenant, watch: None, snapshot: None }
     }
 
     async fn open(model: &str, store: Arc<dyn Store>, options: Options) -> Result<Shared, Error> {
@@ -239,7 +240,7 @@ impl Db {
     ///
     /// If the store fails.
     pub fn at_one_moment(&self) -> Answer<'_, Db> {
-        Box::pin(async move { Ok(Db { moment: Moment::take(self).await?, ..self.clone() }) })
+        Box::pin(async move { Ok(Db { snapshot: Snapshot::take(self).await?, ..self.clone() }) })
     }
 
     /// Returns the model that the database was opened with.

@@ -55,9 +55,9 @@ impl Db {
     /// The reader of a caller: one that is recorded, or of a snapshot, if that was asked for.
     pub(crate) fn reader<'a>(&'a self, schema: &'a Schema) -> Reader<'a> {
         let reader = self.shared.reader(schema);
-        match (&self.watch, &self.moment) {
+        match (&self.watch, &self.snapshot) {
             (Some(watch), _) => Reader { store: &watch.store, ..reader },
-            (None, Some(moment)) => Reader { store: &*moment.store, ..reader },
+            (None, Some(snapshot)) => Reader { store: &*snapshot.store, ..reader },
             (None, None) => reader,
         }
     }

@@ -27,7 +27,7 @@ const PAGE_ROWS: u32 = 2000;
 pub struct Export {
     shared: Arc<Shared>,
     schema: Arc<Schema>,
-    moment: Arc<dyn Read>,
+    snapshot: Arc<dyn Read>,
     now_ms: i64,
     tenant: Option<Value>,
     /// The kinds of each pass over the table.
@@ -64,7 +64,7 @@ impl Export {
         let rows = store.describe_table(db.shared.table.clone()).await?.items;
         let progress = Progress { rows: 0, rows_total: rows * passes.len() as u64 };
         Ok(Export {
-            moment: store.snapshot().await?,
+            snapshot: store.snapshot().await?,
             now_ms: db.shared.now_ms(),
             tenant: db.tenant.clone(),
             shared: db.shared.clone(),
@@ -93,7 +93,7 @@ impl Export {
             let mut scan = Scan::new(&self.shared.table);
             scan.limit = Some(PAGE_ROWS);
             scan.start = self.start.take();
-            let page = self.moment.scan(scan).await?;
+            let page = self.snapshot.scan(scan).await?;
             let mut entries = vec![];
             for row in &page.items {
                 if is_of(&self.schema.layouts.current, row, kinds) {
@@ -116,7 +116,7 @@ impl Export {
     /// Returns the entity of an own row, if it is visible.
     async fn entry(&self, row: &Item) -> Result<Option<Entry>, Error> {
         let reader = Reader {
-            store: &*self.moment,
+            store: &*self.snapshot,
             table: &self.shared.table,
             layout: &self.schema.layouts.current,
             now_ms: self.now_ms,
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_referred_to_comes_first_and_circles_come_together() {
+    fn targets_come_first_and_cycles_stay_together() {
         let model = "
             [entity.a]
             fields.b = 'ref b clear?'

@@ -14,6 +14,7 @@ mod list;
 mod literal;
 mod name;
 mod path;
+mod query_scope;
 mod read_only;
 mod scope;
 mod tenancy;
@@ -25,6 +26,7 @@ use crate::error::{ModelError, Reporter};
 use crate::model::Model;
 use crate::parse::parse;
 use crate::source::Source;
+use field::FieldChecker;
 use lineage::Lineage;
 use name::Entities;
 use path::Paths;
@@ -57,13 +59,14 @@ pub fn check(source: &str) -> Result<Model, Vec<ModelError>> {
 fn resolve(declared: &Declared, has_jobs: bool, reporter: &mut Reporter<'_>) -> Model {
     let entities = Entities::new(&declared.entities, reporter);
     let lineage = Lineage::new(&declared.entities, &entities, reporter);
+    let mut fields = FieldChecker { entities: &entities, reporter };
     let scopes: Vec<Scope> = declared
         .entities
         .iter()
         .zip(lineage.parents())
-        .map(|(entity, parent)| field::fields(entity, *parent, &entities, reporter))
+        .map(|(entity, parent)| fields.scope(entity, *parent))
         .collect();
-    let tenancies = tenancy::tenancies(&declared.entities, (&lineage, &scopes), reporter);
+    let tenancies = tenancy::tenancies(&lineage, &scopes, reporter);
     let mut paths = Paths::default();
     // Jobs come first, so that an entity that uses their path gets the error.
     let (own, built_in) =

@@ -3,34 +3,40 @@
 
 mod entity;
 mod format;
+mod keyed_value;
 mod keys;
 mod limit;
 mod list;
 
 use crate::declared::{Declared, DeclaredHandler, DeclaredTarget};
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::parse::{Entry, NodeKind};
 use crate::source::Span;
-use keys::{Keys, table, text};
-use limit::limited;
+use keys::{Keys, NamedTable, TableKind, table, text};
+use limit::Limit;
 
 /// Maximum number of entities in a model.
 const ENTITIES_MAX: usize = 200;
 
+const MODEL: TableKind = TableKind { what: "a model", keys: &["entity", "on", "jobs"] };
+const HANDLER: TableKind = TableKind { what: "a handler", keys: &["webhook", "job"] };
+
 /// Reads a whole file.
 pub(crate) fn declare(entries: &[Entry], reporter: &mut Reporter<'_>) -> Declared {
-    let keys = Keys::read(entries, ("a model", &["entity", "on", "jobs"]), reporter);
+    let keys = Keys::read(entries, &MODEL, reporter);
     let mut declared = Declared::default();
     let entities = keys.get("entity").and_then(|entry| table(entry, reporter)).unwrap_or(&[]);
-    for entry in limited(entities, ("entities", ENTITIES_MAX), reporter) {
+    let limit = Limit { what: "entities", max: ENTITIES_MAX };
+    for entry in limit.apply(entities, reporter) {
         if let Some(entries) = table(entry, reporter) {
-            declared.entities.push(entity::entity(&entry.key, entries, reporter));
+            let table = NamedTable { name: &entry.key, entries };
+            declared.entities.push(entity::entity(&table, reporter));
         }
     }
     if entities.is_empty() {
         let span = keys.get("entity").map_or(Span::new(0, 0), |entry| entry.key.span);
         let help = "begin with `[entity.NAME]` and a line such as `fields.title = \"text\"`";
-        reporter.report_with_help(Code::NoEntity, span, ("the model has no entity", help));
+        reporter.push(Report::new(Code::NoEntity, span, "the model has no entity").help(help));
     }
     if let Some(entries) = keys.get("on").and_then(|entry| table(entry, reporter)) {
         declared.handlers = handlers(entries, reporter);
@@ -57,7 +63,7 @@ fn target(change: &Entry, reporter: &mut Reporter<'_>) -> Option<DeclaredTarget>
     let NodeKind::Table(entries) = &change.node.kind else {
         return text(change, reporter).map(DeclaredTarget::Handler);
     };
-    let keys = Keys::read(entries, ("a handler", &["webhook", "job"]), reporter);
+    let keys = Keys::read(entries, &HANDLER, reporter);
     match (keys.get("webhook"), keys.get("job")) {
         (Some(webhook), None) => text(webhook, reporter).map(DeclaredTarget::Webhook),
         (None, Some(job)) => text(job, reporter).map(DeclaredTarget::Job),
@@ -68,7 +74,7 @@ fn target(change: &Entry, reporter: &mut Reporter<'_>) -> Option<DeclaredTarget>
             };
             let help = "write the name of a handler, `{ webhook = \"https://...\" }`, or \
                         `{ job = \"KIND\" }`";
-            reporter.report_with_help(Code::BadTarget, change.node.span, (reason, help));
+            reporter.push(Report::new(Code::BadTarget, change.node.span, reason).help(help));
             None
         }
     }

@@ -89,6 +89,17 @@ pub(crate) struct DeclaredDefault {
     pub(crate) word: Word,
 }
 
+impl DeclaredDefault {
+    /// The default in the text of the file.
+    pub(crate) fn written(&self) -> String {
+        let text = self.word.text.as_str();
+        match self.kind {
+            DefaultKind::Quoted => format!("'{text}'"),
+            DefaultKind::Bare | DefaultKind::EmptyList | DefaultKind::EmptyMap => text.to_owned(),
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DefaultKind {
     Bare,

@@ -21,7 +21,7 @@ pub use refusal::Refusal;
 
 use crate::model::Model;
 use findings::Findings;
-use side::Pair;
+use side::{Pair, Side};
 
 /// Compares the model that data was written under with a new one, and returns what must be done to
 /// the data. The cost is O(n²) in the declarations of one entity, which are few.
@@ -35,7 +35,7 @@ pub fn evolve(old: &Model, new: &Model) -> Result<Evolution, Vec<Refusal>> {
     entity::compare_presence(old, new, &mut findings);
     for (id, entity) in new.entities() {
         let Some(before) = old.find(&entity.name) else { continue };
-        let pair = Pair::new((old, before), (new, id));
+        let pair = Pair { old: Side::new(old, before), new: Side::new(new, id), id };
         entity::compare(&pair, &mut findings);
         field::compare(&pair, &mut findings);
         format::compare(&pair, &mut findings);

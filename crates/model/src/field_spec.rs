@@ -17,6 +17,7 @@ use crate::declared::{
     DeclaredDefault, DeclaredRange, DeclaredType, DefaultKind, FieldSpec, TypeKind,
 };
 use crate::error::{Code, Report, Reporter};
+use crate::model::OnDelete;
 use crate::parse::Node;
 use crate::source::{Span, Word};
 use token::{Token, TokenKind, tokens};
@@ -28,7 +29,12 @@ const TYPES: &[&str] = &[
     "text", "int", "number", "bool", "time", "bytes", "any", "tags", "enum", "ref", "list", "map",
 ];
 /// The rules for references whose target is deleted.
-pub(crate) const RULES: &[&str] = &["refuse", "cascade", "clear", "keep"];
+pub(crate) const RULES: &[(&str, OnDelete)] = &[
+    ("refuse", OnDelete::Refuse),
+    ("cascade", OnDelete::Cascade),
+    ("clear", OnDelete::Clear),
+    ("keep", OnDelete::Keep),
+];
 /// Names of types in other languages, and the type meant.
 const FOREIGN: &[(&str, &str)] = &[
     ("string", "text"),
@@ -99,11 +105,11 @@ impl SpecError {
                     None => (end, "the end of the text".to_owned()),
                 };
                 let reason = format!("expected {what}, found {found}");
-                Report { code: Code::SpecSyntax, span, reason, help: Some(GRAMMAR.to_owned()) }
+                Report::new(Code::SpecSyntax, span, reason).help(GRAMMAR)
             }
             SpecError::LateQuestionMark(span) => {
-                let reason = "`?` must follow the type, before a range".to_owned();
-                Report { code: Code::SpecSyntax, span, reason, help: Some(GRAMMAR.to_owned()) }
+                let reason = "`?` must follow the type, before a range";
+                Report::new(Code::SpecSyntax, span, reason).help(GRAMMAR)
             }
             SpecError::UnknownType(word) => {
                 let reason = format!("unknown type `{}`", word.text);
@@ -116,8 +122,8 @@ impl SpecError {
             }
             SpecError::TooDeep(span) => {
                 let reason = format!("lists and maps are nested more than {DEPTH_MAX} deep");
-                let help = Some("`any` holds a value of any depth".to_owned());
-                Report { code: Code::TypeTooDeep, span, reason, help }
+                let help = "`any` holds a value of any depth";
+                Report::new(Code::TypeTooDeep, span, reason).help(help)
             }
         }
     }
@@ -195,7 +201,8 @@ impl Parser {
 
     /// A word after the entity is its rule, unless it starts a range.
     fn rule(&mut self) -> Option<Word> {
-        let is_rule = self.peek().is_some_and(|token| RULES.contains(&token.word.text.as_str()));
+        let is_rule =
+            self.peek().is_some_and(|token| RULES.iter().any(|(rule, _)| *rule == token.word.text));
         let is_range = self.tokens.get(self.next + 1).is_some_and(|t| t.kind == TokenKind::Dots);
         if is_range && !is_rule { None } else { self.word("a rule").ok() }
     }

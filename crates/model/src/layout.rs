@@ -45,7 +45,7 @@ pub use postings::{Matching, PostingKey, PostingLists, posting_row_prefix};
 pub use references::References;
 pub use rows::{KeyTooLong, Reason, Row};
 pub use slot::Slot;
-pub(crate) use slot::{FacetIndexes, SLOTS_MAX, Slots, needed as slots_needed};
+pub(crate) use slot::{EarlierSlots, FacetIndexes, SLOTS_MAX, Slots, needed as slots_needed};
 pub use template::{KeyPart, KeyTemplate, KeyTemplates};
 pub use uniques::UniqueKeys;
 
@@ -104,33 +104,22 @@ impl Layout {
     /// Lays a model out. `slots` is what [`Layout::slots`] returned of the layout before, if there was
     /// one: lists stay in their indexes.
     pub fn new(model: Model, revision: u32, slots: &Item) -> Layout {
-        Layout::assign(model, revision, (slots, FacetIndexes::Every))
+        Layout::assign(model, revision, &EarlierSlots { slots, facet_indexes: FacetIndexes::Every })
     }
 
     /// Rebuilds the layout that returned these slots: it implies the rows of its revision.
     pub fn reopen(model: Model, revision: u32, slots: &Item) -> Layout {
-        Layout::assign(model, revision, (slots, FacetIndexes::Kept))
+        Layout::assign(model, revision, &EarlierSlots { slots, facet_indexes: FacetIndexes::Kept })
     }
 
-    fn assign(
-        model: Model,
-        revision: u32,
-        (slots, facet_indexes): (&Item, FacetIndexes),
-    ) -> Layout {
+    fn assign(model: Model, revision: u32, earlier: &EarlierSlots<'_>) -> Layout {
         let all_links: Vec<Link> = model.entities().flat_map(|(id, e)| links(id, e)).collect();
-        let none = Item::new();
-        let entity_layout = |(id, entity): (EntityId, &Entity)| {
-            let before = match slots.get(&entity.name) {
-                Some(Value::M(before)) => before,
-                Some(_) | None => &none,
-            };
-            EntityLayout {
-                slots: Slots::assign(entity, before, facet_indexes),
-                guard_tags: entity.uniques().map(|(id, _)| guard_tag(entity, id)).collect(),
-                links: all_links.iter().filter(|link| link.owner == id).copied().collect(),
-                referrers: all_links.iter().filter(|link| link.target == id).copied().collect(),
-                expiry_default: None,
-            }
+        let entity_layout = |(id, entity): (EntityId, &Entity)| EntityLayout {
+            slots: Slots::assign(entity, earlier),
+            guard_tags: entity.uniques().map(|(id, _)| guard_tag(entity, id)).collect(),
+            links: all_links.iter().filter(|link| link.owner == id).copied().collect(),
+            referrers: all_links.iter().filter(|link| link.target == id).copied().collect(),
+            expiry_default: None,
         };
         let entities: Vec<EntityLayout> = model.entities().map(entity_layout).collect();
         let used = entities.iter().flat_map(|entity| entity.slots.all());
@@ -281,7 +270,7 @@ fn links(owner: EntityId, entity: &Entity) -> Vec<Link> {
 /// The name of a unique in keys: what it means, so that no other unique ever shares it.
 fn guard_tag(entity: &Entity, id: UniqueId) -> String {
     let unique = entity.unique(id);
-    let names = unique.fields.iter().map(|field| entity.field(*field).name.as_str());
+    let names = entity.select(&unique.fields).map(|field| field.name.as_str());
     let mut tag = names.collect::<Vec<_>>().join(",");
     if let Some(within) = unique.within {
         tag = format!("{tag} within {}", entity.field(within).name);

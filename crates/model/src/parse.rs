@@ -63,7 +63,7 @@ pub(crate) fn parse(
     if text.len() > FILE_BYTES_MAX {
         let reason = format!("the file has {} bytes", text.len());
         let help = format!("a model file has at most {FILE_BYTES_MAX} bytes");
-        reporter.report_with_help(Code::FileTooLarge, Span::new(0, 0), (reason, help));
+        reporter.push(Report::new(Code::FileTooLarge, Span::new(0, 0), reason).help(help));
         return None;
     }
     match Document::parse(text) {

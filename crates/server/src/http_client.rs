@@ -244,7 +244,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_valid_or_not() {
+    fn addresses_are_parsed_or_rejected() {
         for (address, is_valid) in [
             ("http://a.example", true),
             ("https://a.example:8443/x?y=1", true),
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn statuses_decide_whether_a_retry_makes_sense() {
+    fn statuses_determine_whether_to_retry() {
         let of = |status| {
             let response = HttpResponse { status, body: vec![] };
             (response.is_success(), response.is_refused())

@@ -18,8 +18,32 @@ pub(crate) struct Added {
 /// Reads an item by its key.
 pub(crate) type ItemAt<'a> = &'a dyn Fn(&TableName, &Item) -> Result<Option<Arc<Item>>, Error>;
 
-/// Prefix counts that scores add to: each partition and sort key holds one number.
-type Steps = BTreeMap<(TableName, Vec<u8>, Vec<u8>), (Name, i64)>;
+/// Additions to prefix counts. Each is an item of its own, in the table of the ranked number.
+type PrefixCounts = BTreeMap<PrefixCountKey, PrefixCountChange>;
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct PrefixCountKey {
+    table: TableName,
+    row: PrefixCountRow,
+}
+
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct PrefixCountRow {
+    partition: Vec<u8>,
+    sort: Vec<u8>,
+}
+
+struct PrefixCountChange {
+    attribute: Name,
+    change: i64,
+}
+
+/// A number that is ranked.
+struct Ranked<'r> {
+    table: &'r TableName,
+    attribute: &'r Name,
+    rank: &'r Rank,
+}
 
 /// Returns every item that changes: those of the numbers, then the prefix counts of their scores.
 pub(crate) fn added(
@@ -28,7 +52,7 @@ pub(crate) fn added(
     item_at: ItemAt<'_>,
 ) -> Result<Vec<Added>, Error> {
     let mut all = Vec::with_capacity(numbers.len());
-    let mut steps = Steps::new();
+    let mut prefix_counts = PrefixCounts::new();
     let mut add = |table: TableName, key: Item, holder: &Holder<'_>| {
         let old = item_at(&table, &key)?;
         let before = holder.number(&key, old.as_deref())?;
@@ -44,14 +68,14 @@ pub(crate) fn added(
         let holder = Holder { attribute: &attribute, change, rank: rank.as_ref() };
         let (before, after) = add(table.clone(), key, &holder)?;
         if let Some(rank) = &rank {
-            for (score, by) in [(before, -1), (after, 1)] {
-                add_steps(&mut steps, (&table, &attribute, rank), (score, by));
-            }
+            let ranked = Ranked { table: &table, attribute: &attribute, rank };
+            ranked.add_score(before, -1, &mut prefix_counts);
+            ranked.add_score(after, 1, &mut prefix_counts);
         }
     }
-    for ((table, partition, sort), (attribute, change)) in steps {
+    for (PrefixCountKey { table, row }, PrefixCountChange { attribute, change }) in prefix_counts {
         if change != 0 {
-            let key = step_key(&*spec_of(&table)?, partition, sort);
+            let key = row.into_key(&*spec_of(&table)?);
             add(table, key, &Holder { attribute: &attribute, change, rank: None })?;
         }
     }
@@ -97,22 +121,29 @@ impl Holder<'_> {
     }
 }
 
-fn add_steps(
-    steps: &mut Steps,
-    (table, attribute, rank): (&TableName, &Name, &Rank),
-    (score, by): (i64, i64),
-) {
-    // A missing item is not ranked.
-    if score == 0 {
-        return;
-    }
-    for step in Score::new(&Number::from(score)).steps() {
-        let key = (table.clone(), rank.steps.clone(), step.into_vec());
-        steps.entry(key).or_insert_with(|| (attribute.clone(), 0)).1 += by;
+impl Ranked<'_> {
+    /// Adds `change` to the prefix counts of a score.
+    fn add_score(&self, score: i64, change: i64, prefix_counts: &mut PrefixCounts) {
+        // A missing item is not ranked.
+        if score == 0 {
+            return;
+        }
+        for sort in Score::new(&Number::from(score)).prefix_count_keys() {
+            let partition = self.rank.prefix_counts.clone();
+            let row = PrefixCountRow { partition, sort: sort.into_vec() };
+            let key = PrefixCountKey { table: self.table.clone(), row };
+            let added = prefix_counts.entry(key).or_insert_with(|| PrefixCountChange {
+                attribute: self.attribute.clone(),
+                change: 0,
+            });
+            added.change += change;
+        }
     }
 }
 
-fn step_key(spec: &TableSpec, partition: Vec<u8>, sort: Vec<u8>) -> Item {
-    let names = spec.key.attributes().map(|attribute| attribute.name.clone());
-    names.zip([Value::B(partition), Value::B(sort)]).collect()
+impl PrefixCountRow {
+    fn into_key(self, spec: &TableSpec) -> Item {
+        let names = spec.key.attributes().map(|attribute| attribute.name.clone());
+        names.zip([Value::B(self.partition), Value::B(self.sort)]).collect()
+    }
 }

@@ -269,7 +269,7 @@ pub struct Rank {
     pub sort: (Name, Vec<u8>),
     /// The partition key of the prefix counts, which are items of the table: they hold their
     /// numbers in the same attribute.
-    pub steps: Vec<u8>,
+    pub prefix_counts: Vec<u8>,
 }
 
 /// Up to 100 writes that are applied atomically.

@@ -62,7 +62,7 @@ mod tests {
     use super::Random;
 
     #[test]
-    fn numbers_are_those_of_the_published_splitmix64() {
+    fn numbers_match_the_published_splitmix64() {
         let mut random = Random::new(1_234_567);
         let published: [u64; 3] =
             [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_below_the_bound_comes_and_none_above() {
+    fn every_number_below_the_bound_occurs_and_none_above() {
         let mut random = Random::new(0);
         let mut seen = [0; 7];
         for _ in 0..7_000 {
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_chance_is_met_about_as_often_as_it_says() {
+    fn a_chance_occurs_about_as_often_as_stated() {
         let mut random = Random::new(1);
         let hits = (0..10_000).filter(|_| random.chance(1, 4)).count();
         assert!((2_300..2_700).contains(&hits), "{hits}");

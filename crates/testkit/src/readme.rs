@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_is_noticed() {
+    fn differences_are_detected() {
         let fits = |expected: &str, found: &str| {
             fits(&serde_json::from_str(expected).unwrap(), &serde_json::from_str(found).unwrap())
         };
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_found_with_their_answers() {
+    fn blocks_are_found_with_their_responses() {
         let readme =
             "```sh\ncargo run\n```\n```sh\na\nb\n```\ntext\n```json\n{}\n```\n```sh\nc\n```\n";
         let steps = steps(readme);

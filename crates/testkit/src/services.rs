@@ -248,14 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn a_true_page_has_no_faults() {
+    fn a_correct_page_has_no_errors() {
         assert_eq!(faults(PAGE), Vec::<String>::new());
         assert_eq!(all(PAGE).len(), 1, "the first part is about no service");
         assert_eq!(of(PAGE, "notes").patterns()[0].name, "**N1** all notes");
     }
 
     #[test]
-    fn whatever_is_not_true_is_a_fault() {
+    fn every_false_statement_is_an_error() {
         for (is, becomes, fault) in [
             ("| Pattern |", "| What |", "no table"),
             ("`GET /notes`<br>", "`GET /note`", "`GET /note` is not run"),

@@ -114,7 +114,7 @@ fn ask(served: &Served, operation: &str, body: &Value) -> (u16, Value) {
 }
 
 #[test]
-fn nothing_in_an_expression_is_too_deep_for_the_server() {
+fn deeply_nested_expressions_are_refused_without_a_crash() {
     let served = Served::start("deep");
     let table = json!({"TableName": "deep", "BillingMode": "PAY_PER_REQUEST",
         "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}],

@@ -17,7 +17,7 @@ fn the_readme_works_top_to_bottom_in_one_shell() {
 }
 
 #[test]
-fn its_ten_requests_return_the_same_on_dynamodb() {
+fn the_ten_requests_of_the_readme_return_the_same_on_dynamodb() {
     let dynamodb = Served::start("readme-dynamodb");
     let mut command = keyloom();
     command.args(["serve", &app("tasks"), "--dynamodb", "tasks", "--region", "us-east-1"]);

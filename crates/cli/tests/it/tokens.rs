@@ -91,7 +91,7 @@ fn remote_connections_need_tokens() {
 }
 
 #[test]
-fn a_server_greets_with_what_to_try() {
+fn a_server_prints_what_to_try_when_it_starts() {
     let (data, model) = places("greeting");
     let serving = Serving::start(&model, &["--data", &data]);
     for part in ["No tokens configured: only loopback requests", "curl ", "/contacts", "/docs"] {

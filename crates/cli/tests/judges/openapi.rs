@@ -56,22 +56,22 @@ fn conforms(app: &str) {
 }
 
 #[test]
-fn tasks_do_what_their_document_says() {
+fn tasks_conform_to_their_openapi_document() {
     conforms("tasks");
 }
 
 #[test]
-fn comments_do_what_their_document_says() {
+fn comments_conform_to_their_openapi_document() {
     conforms("comments");
 }
 
 #[test]
-fn the_kitchen_does_what_its_document_says() {
+fn the_kitchen_conforms_to_its_openapi_document() {
     conforms("kitchen");
 }
 
 #[test]
-fn oncall_does_what_its_document_says() {
+fn oncall_conforms_to_its_openapi_document() {
     conforms("oncall");
 }
 

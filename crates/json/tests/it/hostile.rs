@@ -38,12 +38,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
-    fn any_text_is_judged(text in ".{0,60}") {
+    fn any_text_is_parsed_or_rejected(text in ".{0,60}") {
         judge(&text);
     }
 
     #[test]
-    fn any_pieces_of_json_are_judged(
+    fn any_fragments_of_json_are_parsed_or_rejected(
         pieces in prop::collection::vec(prop::sample::select(PIECES), 0..12),
     ) {
         judge(&pieces.concat());
@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn json_with_pieces_exchanged_is_judged(
+    fn json_with_replaced_fragments_is_parsed_or_rejected(
         seed in prop::sample::select(SEEDS),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..6_usize), 1..4),
         pieces in prop::collection::vec(prop::sample::select(PIECES), 4),

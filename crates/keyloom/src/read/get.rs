@@ -46,8 +46,8 @@ impl Db {
         &self,
         is_ready: impl Fn(&Schema) -> Result<bool, Error>,
     ) -> Result<Option<Arc<Schema>>, Error> {
-        if let Some(moment) = &self.moment {
-            return Ok(is_ready(&moment.schema)?.then(|| moment.schema.clone()));
+        if let Some(snapshot) = &self.snapshot {
+            return Ok(is_ready(&snapshot.schema)?.then(|| snapshot.schema.clone()));
         }
         let schema = self.shared.schema();
         if is_ready(&schema)? {

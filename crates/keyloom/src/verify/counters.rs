@@ -71,8 +71,8 @@ impl Verifier<'_> {
         let (mut findings, mut next) = (vec![], None);
         match self.shared.store.snapshot().await {
             Err(keyloom_store::Error::Unsupported { .. }) => {}
-            moment => {
-                let recount = self.recount(&*moment?, from).await?;
+            snapshot => {
+                let recount = self.recount(&*snapshot?, from).await?;
                 next = recount.to.checked_add(1).map(At::Counters);
                 // Prefix counts before scores: the repair of a score adds to its prefix counts.
                 for (counter, counted) in &recount.numbers {
@@ -86,11 +86,11 @@ impl Verifier<'_> {
         Ok(VerifyPage { findings, next, progress })
     }
 
-    async fn recount(&self, moment: &dyn Read, from: u64) -> Result<Recount, Error> {
+    async fn recount(&self, snapshot: &dyn Read, from: u64) -> Result<Recount, Error> {
         let mut recount = Recount { from, to: u64::MAX, numbers: BTreeMap::new() };
         let mut scan = Scan::new(&self.shared.table);
         loop {
-            let page = moment.scan(scan.clone()).await?;
+            let page = snapshot.scan(scan.clone()).await?;
             page.items.into_iter().for_each(|row| self.count_row(row, &mut recount));
             match page.last_key {
                 None => return Ok(recount),

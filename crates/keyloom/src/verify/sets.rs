@@ -50,18 +50,18 @@ impl Verifier<'_> {
 
     /// Reads the entity and the set again, in one snapshot.
     async fn is_missing(&self, own: &OwnRow, set: &SetName, number: u64) -> Result<bool, Error> {
-        let moment = self.shared.store.snapshot().await?;
-        let now = self.reader_of(&*moment).get_any(&own.image.key).await?;
-        let Some(sets) = moment.sets().filter(|_| now.as_ref() == Some(own)) else {
+        let snapshot = self.shared.store.snapshot().await?;
+        let now = self.reader_of(&*snapshot).get_any(&own.image.key).await?;
+        let Some(sets) = snapshot.sets().filter(|_| now.as_ref() == Some(own)) else {
             return Ok(false);
         };
         Ok(!self.is_in(sets, set, number).await?)
     }
 
-    fn reader_of<'r>(&'r self, moment: &'r dyn Read) -> Reader<'r> {
+    fn reader_of<'r>(&'r self, snapshot: &'r dyn Read) -> Reader<'r> {
         let reader = self.write_context().reader();
         Reader {
-            store: moment,
+            store: snapshot,
             table: &self.shared.table,
             layout: &self.schema.layouts.current,
             now_ms: reader.now_ms,
@@ -79,15 +79,15 @@ impl Verifier<'_> {
         mut place: SetPlace,
         rows: u64,
     ) -> Result<VerifyPage, Error> {
-        let moment = self.shared.store.snapshot().await?;
+        let snapshot = self.shared.store.snapshot().await?;
         let (mut findings, mut looked_at) = (vec![], 0);
         let mut next = self.first_counter().map(|at| Position { at, rows }.write());
-        while let Some((set, from)) = self.next_set(&*moment, &place).await? {
-            let Some(sets) = moment.sets() else { break };
+        while let Some((set, from)) = self.next_set(&*snapshot, &place).await? {
+            let Some(sets) = snapshot.sets() else { break };
             let part = sets.read_set(self.read_from(&set, from)).await?;
             let members: Vec<u64> = part.members.iter().take(PAGE_MEMBERS - looked_at).collect();
             for number in &members {
-                self.member(&*moment, (&set, *number), &mut findings).await?;
+                self.member(&*snapshot, (&set, *number), &mut findings).await?;
             }
             looked_at += members.len();
             let is_all = members.len() as u64 == part.members.len();
@@ -101,14 +101,14 @@ impl Verifier<'_> {
                 break;
             }
         }
-        let described = moment.describe_table(self.shared.table.clone()).await?;
+        let described = snapshot.describe_table(self.shared.table.clone()).await?;
         let progress = Progress { rows, rows_total: described.items.max(rows) };
         Ok(VerifyPage { findings, next, progress })
     }
 
     async fn next_set(
         &self,
-        moment: &dyn Read,
+        snapshot: &dyn Read,
         place: &SetPlace,
     ) -> Result<Option<(SetName, u64)>, Error> {
         let after = match place {
@@ -116,7 +116,7 @@ impl Verifier<'_> {
             SetPlace::After(set) => Some(set.clone()),
             SetPlace::Start => None,
         };
-        let Some(sets) = moment.sets() else { return Ok(None) };
+        let Some(sets) = snapshot.sets() else { return Ok(None) };
         let table = self.shared.table.clone();
         let found = sets.list_sets(ListSets { table, prefix: vec![], after, limit: 1 }).await?;
         Ok(found.into_iter().next().map(|size| (size.set, 0)))
@@ -125,7 +125,7 @@ impl Verifier<'_> {
     /// Verifies that the entity of a member implies it.
     async fn member(
         &self,
-        moment: &dyn Read,
+        snapshot: &dyn Read,
         (set, number): (&SetName, u64),
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
@@ -134,7 +134,7 @@ impl Verifier<'_> {
             None if self.was_group(set) => return Ok(()),
             None => None,
             Some((entity, tenant)) => {
-                let reader = self.reader_of(moment);
+                let reader = self.reader_of(snapshot);
                 let rows = match reader.numbered(entity, tenant.as_ref(), number).await {
                     // The own row is invalid, which is a finding of its own.
                     Err(keyloom_query::Error::Unreadable { .. }) => return Ok(()),

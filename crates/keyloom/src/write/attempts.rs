@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn attempts_end_at_the_deadline_though_the_clock_stands_still() {
+    fn attempts_end_at_the_deadline_even_if_the_clock_stands_still() {
         let clock = ManualClock::new();
         let (made, waits) = exhaust(&clock, &stamps(&clock, Scattered::default()));
         let waited: Duration = waits.iter().sum();

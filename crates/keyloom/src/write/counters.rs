@@ -58,7 +58,7 @@ impl Counters {
             rank: counter.ranking().map(|ranked| Rank {
                 partition: (ranked.slot.partition(), ranked.entries.into_vec()),
                 sort: (ranked.slot.sort(), ranked.suffix.into_vec()),
-                steps: ranked.prefix_counts.into_vec(),
+                prefix_counts: ranked.prefix_counts.into_vec(),
             }),
         };
         self.changes().map(number).collect()

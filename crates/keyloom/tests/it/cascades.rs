@@ -1,5 +1,5 @@
-//! Deletions of all sizes in random graphs, with cycles: what goes is what a look at everything
-//! says, and readers see all of it or nothing of it.
+//! Deletions of all sizes in random graphs with cycles: they delete what the naive database
+//! deletes, and readers see a deletion completely or not at all.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -13,8 +13,8 @@ use pollster::block_on;
 use proptest::prelude::*;
 
 use crate::cases::for_all;
-use crate::rig::{end_deletions, reference_at};
-use crate::world::{Depth, Marks, What, Wish, World, open};
+use crate::rig::{end_deletions, memory_store_at};
+use crate::world::{Action, Depth, Marks, Request, World, open};
 
 const MODEL: &str = r#"
 [entity.node]
@@ -38,16 +38,16 @@ list.by_mark = { order = "mark" }
 "#;
 
 #[test]
-fn deletions_of_all_sizes_take_what_they_say() {
+fn deletions_of_all_sizes_match_the_naive_database() {
     run(12, |seed, nodes| {
         let mut random = Random::new(seed);
         let mut world = graph(nodes, &mut random, |store| store);
         for _ in 0..6 {
             let id = random.below(nodes).to_string();
             match random.below(4) {
-                // A given id comes back, and has nothing to do with the one before.
-                0 => world.change(None, &[wish("node", Some(&id), What::Put(Item::new()))]),
-                _ => world.change(None, &[wish("node", Some(&id), What::Delete)]),
+                // A given id is created again; the new entity is independent of the old one.
+                0 => world.change(None, &[request("node", Some(&id), Action::Put(Item::new()))]),
+                _ => world.change(None, &[request("node", Some(&id), Action::Delete)]),
             }
             world.check(Depth::All, &mut random);
         }
@@ -55,7 +55,7 @@ fn deletions_of_all_sizes_take_what_they_say() {
 }
 
 #[test]
-fn readers_see_all_of_a_deletion_or_nothing() {
+fn readers_see_a_deletion_completely_or_not_at_all() {
     run(12, |seed, nodes| {
         let mut random = Random::new(seed);
         let mut raw = None;
@@ -66,7 +66,7 @@ fn readers_see_all_of_a_deletion_or_nothing() {
         let clock = ManualClock::new();
         let reader = block_on(open(MODEL, raw.expect("a store"), &clock)).expect("it opens");
         let root = random.below(nodes).to_string();
-        let delete = wish("node", Some(&root), What::Delete);
+        let delete = request("node", Some(&root), Action::Delete);
         let Ok(answer) = world.naive.transact(None, &[delete], &[]) else { return };
         let goes =
             world.naive.things.iter().filter(|thing| answer.after.find(&thing.key).is_none());
@@ -91,13 +91,13 @@ fn readers_see_all_of_a_deletion_or_nothing() {
 }
 
 #[test]
-fn a_deletion_that_is_dropped_anywhere_is_ended_or_undone() {
+fn a_deletion_dropped_at_any_point_is_completed_or_canceled() {
     run(12, |seed, nodes| {
         let mut random = Random::new(seed);
         let mut world = graph(nodes, &mut random, |store| pausing(store));
         world.marks = Marks::Some;
         let root = random.below(nodes).to_string();
-        let delete = wish("node", Some(&root), What::Delete);
+        let delete = request("node", Some(&root), Action::Delete);
         let Ok(answer) = world.naive.transact(None, &[delete], &[]) else { return };
         let pauses = random.below(400);
         let done = keyloom_testkit::pausing::stop_after(pauses, world.db.delete("node", &root));
@@ -110,7 +110,7 @@ fn a_deletion_that_is_dropped_anywhere_is_ended_or_undone() {
         }
         world.compare_things();
         world.check(Depth::All, &mut random);
-        block_on(world.db.verify(Repair::Yes, |_| {})).expect("what is left is mended");
+        block_on(world.db.verify(Repair::Yes, |_| {})).expect("the rest is repaired");
         world.marks = Marks::None;
         world.check(Depth::All, &mut random);
     });
@@ -123,17 +123,17 @@ fn run(count: u32, play: impl Fn(u64, u64)) {
     });
 }
 
-/// Nodes and leaves that refer to each other in every way.
+/// Nodes and leaves with every kind of reference between them.
 fn graph(
     nodes: u64,
     random: &mut Random,
     wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
 ) -> World {
     let clock = ManualClock::new();
-    let mut world = World::new(MODEL, wrap(Arc::new(reference_at(&clock))), &clock);
+    let mut world = World::new(MODEL, wrap(Arc::new(memory_store_at(&clock))), &clock);
     for id in 0..nodes {
         let document = Item::from([("id", id.to_string())]);
-        world.change(None, &[wish("node", None, What::Create(document))]);
+        world.change(None, &[request("node", None, Action::Create(document))]);
     }
     for id in 0..nodes {
         let mut patch = Item::from([("name", id.to_string())]);
@@ -142,7 +142,7 @@ fn graph(
                 patch.insert(field, random.below(nodes).to_string());
             }
         }
-        world.change(None, &[wish("node", Some(&id.to_string()), What::Update(patch))]);
+        world.change(None, &[request("node", Some(&id.to_string()), Action::Update(patch))]);
     }
     let mut leaves: Vec<String> = vec![];
     for tag in 0..random.below(60) {
@@ -155,13 +155,13 @@ fn graph(
         if !leaves.is_empty() && random.chance(1, 2) {
             document.insert("c", random.pick(&leaves).as_str());
         }
-        world.change(None, &[wish("leaf", None, What::Create(document))]);
+        world.change(None, &[request("leaf", None, Action::Create(document))]);
         let last = world.naive.things.last().expect("it was made");
         leaves.push(last.key.id.clone());
     }
     world
 }
 
-fn wish(kind: &str, id: Option<&str>, what: What) -> Wish {
-    Wish { kind: kind.to_owned(), id: id.map(str::to_owned), what, expected: None }
+fn request(kind: &str, id: Option<&str>, action: Action) -> Request {
+    Request { kind: kind.to_owned(), id: id.map(str::to_owned), action, expected: None }
 }

@@ -1,15 +1,15 @@
-//! Random cases: how many there are, and how a failure is reported.
+//! Random cases: how many run, and how a failure is reported.
 
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, TestRunner};
 
-/// How many cases: so many in an ordinary run, or as many as `PROPTEST_CASES` says.
+/// The number of cases: `PROPTEST_CASES` if it is set, otherwise the given default.
 pub(crate) fn cases(ordinary: u32) -> u32 {
     let asked = std::env::var_os("PROPTEST_CASES").is_some();
     if asked { Config::default().cases } else { ordinary }
 }
 
-/// Plays cases, so many in an ordinary run. One that fails is made smaller first.
+/// Runs random cases, by default so many. A failing case is shrunk first.
 pub(crate) fn for_all<S: Strategy>(ordinary: u32, drawn: S, play: impl Fn(S::Value)) {
     let config = Config {
         cases: cases(ordinary),

@@ -1,5 +1,5 @@
-//! Writes that keep conflicting with others: they end under a deadline, wait between attempts, and
-//! leave nothing behind, also when their caller stops waiting.
+//! Writes that keep conflicting with others: they fail within a deadline, wait between attempts,
+//! and leave nothing behind, even if the caller drops them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use keyloom_testkit::{Front, InFront, ManualClock};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, end_deletions, open_at, reference_at};
+use crate::rig::{assert_clean, end_deletions, memory_store_at, open_at};
 
 const MODEL: &str = r#"
 [entity.team]
@@ -27,12 +27,13 @@ fields.rank = "int"
 list.by_rank = { by = "team", order = "rank" }
 "#;
 
-/// As long as attempts go on after the first one, with the longest wait after the last check.
+/// The longest time until the last attempt: the deadline, and the longest wait after its last
+/// check.
 const DEADLINE: Duration = Duration::from_millis(10_000 + 64);
-/// Far more than a deadline has room for, and far fewer than a loop that never waits would make.
+/// Far more attempts than fit into the deadline, and far fewer than a loop without waits makes.
 const ATTEMPTS_MAX: usize = 2_000;
 
-/// A store on which every conditional write loses its race while `loses` is set.
+/// A store on which every conditional write conflicts while `loses` is set.
 struct Losing {
     store: Arc<dyn Store>,
     loses: AtomicBool,
@@ -40,7 +41,7 @@ struct Losing {
 }
 
 impl Losing {
-    /// Whether a write is lost.
+    /// Whether a write conflicts.
     fn is_lost(&self) -> bool {
         self.writes.fetch_add(1, Ordering::Relaxed);
         self.loses.load(Ordering::Relaxed)
@@ -82,10 +83,10 @@ struct Rig {
 }
 
 impl Rig {
-    /// A team with a member, on a store that starts losing races.
+    /// A team with a member, on a store whose conditional writes conflict from then on.
     fn new() -> Rig {
         let clock = ManualClock::new();
-        let store = Arc::new(reference_at(&clock));
+        let store = Arc::new(memory_store_at(&clock));
         let (loses, writes) = (AtomicBool::new(false), AtomicUsize::new(0));
         let losing = Arc::new(InFront(Losing { store, loses, writes }));
         let db = block_on(open_at(MODEL, losing.clone(), &clock));
@@ -125,7 +126,7 @@ const CALLS: [(&str, Call); 4] = [
 ];
 
 #[test]
-fn a_write_that_always_conflicts_ends_under_the_deadline() {
+fn a_write_that_always_conflicts_fails_within_the_deadline() {
     for (name, call) in CALLS {
         let rig = Rig::new();
         let began_ms = rig.clock.now().0;
@@ -144,7 +145,7 @@ fn a_write_that_always_conflicts_ends_under_the_deadline() {
 }
 
 #[test]
-fn a_call_that_is_dropped_between_attempts_leaves_nothing_behind() {
+fn a_call_dropped_between_attempts_leaves_nothing_behind() {
     for (name, call) in CALLS {
         for polls in [1, 5, 20, 100] {
             let rig = Rig::new();

@@ -1,6 +1,6 @@
-//! What a reader sees of a database, found in every way there is, and compared: an entity is the
-//! same by its id, in every list, with its parent and by its unique values; lists are what a filter
-//! and a sort say; nothing refers to what is not there.
+//! What a reader sees of a database, read by every access path and compared: an entity is the same
+//! by its id, in every list, with its parent and by its unique values; lists equal a filter and a
+//! sort; no reference dangles.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use keyloom_store::{Read, Scan, Store, TableName};
 use keyloom_value::{Item, KeyBytes, Value};
 use pollster::block_on;
 
-/// The fields of every entity that is seen, by its kind and id.
+/// The fields of every visible entity, by kind and id.
 pub(crate) type Contents = BTreeMap<(String, String), Item>;
 
-/// What is seen of a table under a layout, at a time. Of models without tenants.
+/// What is visible in a table under a layout at a time. Only for models without tenants.
 pub(crate) struct Look<'a> {
     pub(crate) store: &'a dyn Store,
     pub(crate) layout: &'a Layout,
     pub(crate) now_ms: i64,
-    /// Whether lists can be read: not while they are being built.
+    /// Whether lists can be read; they cannot while they are built.
     pub(crate) lists: bool,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn first_layout(model: &str) -> Layout {
     Layout::new(model, 1, &Item::new())
 }
 
-/// Every row of the table, as it is.
+/// Every row of the table, unchanged.
 pub(crate) fn raw_rows(store: &dyn Store) -> Vec<Item> {
     let mut scan = Scan::new(&table());
     let mut rows = vec![];
@@ -49,7 +49,7 @@ pub(crate) fn raw_rows(store: &dyn Store) -> Vec<Item> {
 }
 
 impl Look<'_> {
-    /// Everything that is seen. Panics if two ways of looking disagree.
+    /// Everything that is visible. Panics if two access paths disagree.
     pub(crate) fn contents(&self) -> Contents {
         let table = table();
         let reader = Reader {
@@ -163,7 +163,8 @@ impl Look<'_> {
         }
     }
 
-    /// The values of `by`, and something that sorts as the list does; none if it is not in it.
+    /// The values of `by`, and a key that sorts as the list does; `None` if the entity is not in
+    /// it.
     fn place(
         &self,
         entity: EntityId,

@@ -1,4 +1,5 @@
-//! Counts and boards: the figures of a product page, with one writer and many, while they are made.
+//! Counts and boards: the figures of a product page, with one writer and many, and while they are
+//! built.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -9,11 +10,11 @@ use keyloom_testkit::{Front, InFront, ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, each_store, engine, open, open_at, reference_at};
+use crate::rig::{assert_clean, each_store, engine, memory_store_at, open, open_at};
 
 const COMMENTS: &str = include_str!("../../../../apps/comments/model.toml");
 
-/// Without counts and boards: they come later.
+/// Without counts and boards, which are added later.
 const PLAIN: &str = r#"
 [entity.comment]
 id = "given"
@@ -42,7 +43,7 @@ fn ranked(rank: u64, score: i64, of: &str) -> Ranked {
     Ranked { rank, score: Number::from(score), of: Value::from(of) }
 }
 
-/// How many comments of a product there are, for each rating.
+/// The number of comments of a product, by rating.
 fn by_rating(db: &Db, product: &str, language: Option<&str>) -> Vec<(i64, u64)> {
     let mut query = db.count("comment", "by_product").by("product", product).split("rating");
     if let Some(language) = language {
@@ -62,11 +63,11 @@ fn total(db: &Db, product: &str, language: Option<&str>) -> u64 {
     block_on(query.total()).expect("the count is read")
 }
 
-/// Numbers are kept by the fields of `split` in their order: values of the first ones are where
-/// reading begins and ends, values of later ones leave out of what was read.
+/// Counters are stored by the fields of `split` in their order: values of the first fields bound
+/// the range that is read, values of later ones filter what was read.
 #[test]
-fn values_of_the_first_fields_bound_what_is_read_of_a_count() {
-    let db = block_on(open(COMMENTS, Arc::new(reference_at(&ManualClock::new()))));
+fn values_of_the_first_split_fields_bound_the_rows_read() {
+    let db = block_on(open(COMMENTS, Arc::new(memory_store_at(&ManualClock::new()))));
     for language in 0..7 {
         for rating in 1..=5 {
             comment(&db, "42", &format!("l{language}"), rating);
@@ -83,9 +84,9 @@ fn values_of_the_first_fields_bound_what_is_read_of_a_count() {
     assert_eq!(read(of().only("rating", 2).split("language")), (7, 35));
 }
 
-/// The figures of the fourth part of the series on comments.
+/// The figures that a product page shows about its comments.
 #[test]
-fn the_figures_of_the_product_page_are_right() {
+fn the_figures_of_the_product_page_are_correct() {
     each_store(|store| {
         let db = block_on(open(COMMENTS, store));
         let en = [(5, 95), (4, 10), (3, 5), (2, 5), (1, 90)];
@@ -111,7 +112,7 @@ fn the_figures_of_the_product_page_are_right() {
 }
 
 #[test]
-fn a_changed_comment_moves_and_a_product_without_any_leaves_the_board() {
+fn a_changed_comment_is_recounted_and_a_product_without_comments_leaves_the_board() {
     each_store(|store| {
         let db = block_on(open(COMMENTS, store));
         let first = comment(&db, "42", "en", 5);
@@ -119,7 +120,7 @@ fn a_changed_comment_moves_and_a_product_without_any_leaves_the_board() {
         comment(&db, "43", "en", 4);
         block_on(db.update("comment", &first, &json!({"rating": 1}))).unwrap();
         assert_eq!(by_rating(&db, "42", None), [(1, 1), (5, 1)]);
-        // Nothing changes, and nothing is counted twice.
+        // An update without effect is not counted twice.
         block_on(db.update("comment", &first, &json!({"rating": 1}))).unwrap();
         block_on(db.update("comment", &first, &json!({"body": "other"}))).unwrap();
         assert_eq!(total(&db, "42", None), 2);
@@ -135,7 +136,7 @@ fn a_changed_comment_moves_and_a_product_without_any_leaves_the_board() {
 }
 
 #[test]
-fn sixteen_writers_on_one_number_lose_nothing() {
+fn sixteen_writers_of_one_counter_lose_no_update() {
     let db = block_on(open(COMMENTS, Arc::new(engine(&SimDisk::new(0)))));
     let start = Barrier::new(16);
     std::thread::scope(|scope| {
@@ -163,7 +164,7 @@ fn sixteen_writers_on_one_number_lose_nothing() {
     assert_clean(&db);
 }
 
-/// A store that keeps count of the transactions that it is sent.
+/// A store that counts the transactions it receives.
 struct Counting {
     store: Arc<dyn Store>,
     transactions: AtomicUsize,
@@ -180,9 +181,9 @@ impl Front for Counting {
     }
 }
 
-/// Nobody tries again because another one was faster.
+/// Counters are added to in the commit batch, so no writer retries.
 #[test]
-fn a_crowd_on_one_value_of_a_board_writes_everything_once() {
+fn concurrent_writers_of_one_ranked_value_need_no_retries() {
     let (store, transactions) = (Arc::new(engine(&SimDisk::new(0))), AtomicUsize::new(0));
     let counting = Arc::new(InFront(Counting { store, transactions }));
     let db = block_on(open(COMMENTS, counting.clone()));
@@ -204,7 +205,7 @@ fn a_crowd_on_one_value_of_a_board_writes_everything_once() {
 }
 
 #[test]
-fn counts_and_boards_are_made_while_others_write() {
+fn counts_and_boards_are_built_during_concurrent_writes() {
     let kept = Arc::new(engine(&SimDisk::new(0)));
     let store: Arc<dyn Store> = kept.clone();
     let plain = block_on(open(PLAIN, store.clone()));
@@ -243,7 +244,7 @@ fn counts_and_boards_are_made_while_others_write() {
     assert_clean(&db);
     let all: u64 = (0..7).map(|product| total(&db, &format!("p{product}"), None)).sum();
     assert_eq!(all, 700 - 234 + 233);
-    // The index that boards are in is filled in the background.
+    // The index of boards is built in the background.
     kept.checkpoint().expect("a checkpoint");
     kept.settle().expect("indexes are filled");
     let best = block_on(db.board("best").by("language", "en").limit(1).read()).unwrap();
@@ -251,7 +252,7 @@ fn counts_and_boards_are_made_while_others_write() {
 }
 
 #[test]
-fn a_large_cascade_is_counted_and_so_is_what_expires() {
+fn large_cascades_and_expiry_update_counts() {
     const MODEL: &str = r#"
         [entity.product]
         id = "given"
@@ -268,7 +269,7 @@ fn a_large_cascade_is_counted_and_so_is_what_expires() {
         board.leaders = { of = "product" }
     "#;
     let clock = ManualClock::new();
-    let db = block_on(open_at(MODEL, Arc::new(reference_at(&clock)), &clock));
+    let db = block_on(open_at(MODEL, Arc::new(memory_store_at(&clock)), &clock));
     for product in ["a", "b"] {
         block_on(db.create("product", &json!({"id": product}))).unwrap();
     }
@@ -292,7 +293,7 @@ fn a_large_cascade_is_counted_and_so_is_what_expires() {
 }
 
 #[test]
-fn what_cannot_be_asked_is_told() {
+fn invalid_count_and_board_queries_are_errors() {
     let db = block_on(open(COMMENTS, Arc::new(engine(&SimDisk::new(0)))));
     let said = |error: Error| error.to_string();
     let count = |name: &str| db.count("comment", name);

@@ -1,5 +1,4 @@
-//! The power goes at every sync of writes, deletions of any size, changes of the model and the
-//! opening itself.
+//! Power failures at every sync of writes, deletions of any size, model changes and opening itself.
 
 use keyloom::{Change, Db, Error};
 use pollster::block_on;
@@ -7,7 +6,7 @@ use serde_json::json;
 
 use crate::power::{Script, Step};
 
-/// Boxes in rooms: what goes with a room, what holds it, what only loses it, and a circle.
+/// Boxes in rooms: references that cascade, refuse or are cleared, and a cycle.
 pub(crate) const ROOMS: &str = r#"
 [entity.room]
 id = "given"
@@ -71,7 +70,7 @@ fn single_changes_and_transactions_survive_a_crash_at_every_sync() {
         step(|db| {
             block_on(db.update("box", "b1", &json!({"weight": 7, "label": "uno"}))).map(drop)
         }),
-        // A move: another parent, another scope, another list.
+        // A move to another parent, scope and list.
         step(|db| block_on(db.update("box", "b1", &json!({"room": "attic"}))).map(drop)),
         step(|db| {
             let swap = |id, label| Change::update("room", id, &json!({"name": label}));
@@ -115,8 +114,8 @@ fn a_small_cascade_survives_a_crash_at_every_sync() {
     assert!(crashes > 3, "{crashes}");
 }
 
-/// More than one transaction can take, of both kinds: those that can be referred to and the
-/// outermost.
+/// More than fits into one transaction, of both kinds: entities that others can refer to, and
+/// leaves.
 pub(crate) fn large_family(db: &Db) {
     two_rooms(db);
     block_on(db.update("room", "hall", &json!({"next": "attic"}))).unwrap();
@@ -143,7 +142,7 @@ pub(crate) fn large_family(db: &Db) {
 }
 
 #[test]
-fn a_large_cascade_with_a_circle_survives_a_crash_at_every_sync() {
+fn a_large_cascade_with_a_cycle_survives_a_crash_at_every_sync() {
     let steps = vec![
         step(|db| block_on(db.delete("room", "hall"))),
         step(|db| {
@@ -162,7 +161,7 @@ pub(crate) fn held_family(db: &Db) {
 }
 
 #[test]
-fn a_large_cascade_that_is_refused_leaves_nothing_behind_whenever_the_power_goes() {
+fn a_refused_large_cascade_leaves_nothing_behind_after_a_crash_at_any_sync() {
     let steps = vec![step(|db| match block_on(db.delete("room", "hall")) {
         Err(Error::InUse { .. }) => Ok(()),
         Err(other) => Err(other),
@@ -174,7 +173,7 @@ fn a_large_cascade_that_is_refused_leaves_nothing_behind_whenever_the_power_goes
 }
 
 #[test]
-fn making_the_table_survives_a_crash_at_every_sync() {
+fn creating_the_table_survives_a_crash_at_every_sync() {
     let steps = vec![step(|db| create(db, "room", &json!({"id": "r", "name": "r"})))];
     let script = Script { model: ROOMS, setup: |_| {}, steps };
     assert!(script.crash_everywhere() > 0);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::power::{Script, Step};
 
-/// Books on shelves, and what else a book has.
+/// Books on shelves, with everything that a book can declare.
 macro_rules! library {
     ($more:literal) => {
         concat!(
@@ -31,8 +31,8 @@ list.by_title = { order = "title" }
 
 const FIRST: &str = library!("");
 
-/// A new list in a place of its own, a new unique, a new field with a default, none of the old
-/// list.
+/// A new list in a slot of its own, a new unique, a new field with a default; the old list is
+/// removed.
 const SECOND: &str = r#"
 [entity.shelf]
 id = "given"
@@ -51,7 +51,7 @@ list.by_pages = { by = "lent", order = ["-pages", "title"] }
 list.on_shelf = { by = "shelf", order = "title" }
 "#;
 
-/// Now the shelves, which the change before did not touch; and a unique goes.
+/// Changes shelves, which the change before did not touch, and removes a unique.
 const THIRD: &str = r#"
 [entity.shelf]
 id = "given"
@@ -82,7 +82,7 @@ board.thick = { rank = "pages" }
 "#
 );
 
-/// In another way; and a board goes.
+/// Counts and ranks differently, and removes a board.
 const RECOUNTED: &str = library!(
     r#"
 count.all = { by = "shelf", split = ["pages", "title"] }
@@ -131,7 +131,7 @@ fn a_backfill_survives_a_crash_at_every_sync() {
 }
 
 #[test]
-fn a_backfill_of_several_parts_survives_a_crash_at_every_sync() {
+fn a_backfill_in_several_steps_survives_a_crash_at_every_sync() {
     let steps = vec![Step { model: SECOND, run: |_| Ok(()) }];
     let script = Script { model: FIRST, setup: large_library, steps };
     let crashes = script.crash_everywhere();
@@ -139,7 +139,7 @@ fn a_backfill_of_several_parts_survives_a_crash_at_every_sync() {
 }
 
 #[test]
-fn one_change_of_the_model_after_the_other_survives_a_crash_at_every_sync() {
+fn successive_model_changes_survive_a_crash_at_every_sync() {
     let delete = |db: &Db| block_on(db.delete("book", "b3"));
     let steps = vec![Step { model: SECOND, run: write }, Step { model: THIRD, run: delete }];
     let script = Script { model: FIRST, setup: library, steps };
@@ -148,7 +148,7 @@ fn one_change_of_the_model_after_the_other_survives_a_crash_at_every_sync() {
 }
 
 #[test]
-fn counts_and_boards_in_the_making_survive_a_crash_at_every_sync() {
+fn building_counts_and_boards_survives_a_crash_at_every_sync() {
     let delete = |db: &Db| block_on(db.delete("book", "b3"));
     let steps = vec![Step { model: COUNTED, run: write }, Step { model: RECOUNTED, run: delete }];
     let script = Script { model: FIRST, setup: small_library, steps };

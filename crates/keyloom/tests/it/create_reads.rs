@@ -1,5 +1,5 @@
-//! What creating reads: nothing if the id is generated, as long as nothing is in the way; the row of
-//! a given id, which may be there.
+//! What creating an entity reads: nothing if the id is generated and nothing conflicts; the row of
+//! a given id, which may exist.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use keyloom_value::Item;
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{findings, open, reference_at};
+use crate::rig::{findings, memory_store_at, open};
 
 const MODEL: &str = r#"
 [entity.note]
@@ -42,7 +42,7 @@ impl Front for Gets {
 }
 
 fn counted() -> Arc<InFront<Gets>> {
-    let store = Arc::new(reference_at(&ManualClock::new()));
+    let store = Arc::new(memory_store_at(&ManualClock::new()));
     Arc::new(InFront(Gets { store, count: AtomicU64::new(0) }))
 }
 
@@ -62,7 +62,7 @@ fn creating_with_a_generated_id_reads_no_row() {
         let two: Result<Vec<Change>, Error> = two.into_iter().collect();
         db.transact(two.expect("documents")).await.expect("they are created");
         assert_eq!(taken(&store), 0);
-        // The owner of the guard that is in the way, and no row of the new entity.
+        // The owner of the conflicting guard, and no row of the new entity.
         let again = db.create("note", &json!({ "name": "one" })).await;
         assert!(matches!(again, Err(Error::UniqueViolation { .. })), "{again:?}");
         assert_eq!(taken(&store), 1);
@@ -85,7 +85,7 @@ fn creating_with_a_given_id_reads_its_row() {
     });
 }
 
-/// Gives the same bytes whenever it is asked.
+/// Returns the same bytes every time.
 #[derive(Debug)]
 struct Constant;
 
@@ -96,10 +96,10 @@ impl Entropy for Constant {
     }
 }
 
-/// Two processes whose entropy fails them generate the same id: the condition of the put finds it,
-/// the next attempt reads the row, and nothing is overwritten.
+/// Two processes without entropy generate the same id: the condition of the put detects it, the
+/// next attempt reads the row, and nothing is overwritten.
 #[test]
-fn a_generated_id_that_is_there_is_found_by_the_condition() {
+fn a_generated_id_that_exists_is_detected_by_the_condition() {
     block_on(async {
         let store = counted();
         let clock = ManualClock::new();
@@ -110,7 +110,7 @@ fn a_generated_id_that_is_there_is_found_by_the_condition() {
         };
         let open = || Db::open_with(MODEL, store.clone(), options());
         let (one, two) = (open().await.expect("it opens"), open().await.expect("it opens"));
-        // Opening the first made a table and its secret.
+        // Opening the first one created a table and its secret.
         let first = one.create("note", &json!({ "name": "one" })).await.expect("it is created");
         let second = two.create("note", &json!({ "name": "two" })).await;
         assert!(matches!(second, Err(Error::Exists { .. })), "{second:?}");

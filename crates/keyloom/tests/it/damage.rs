@@ -99,7 +99,7 @@ impl Rows {
         block_on(self.store.delete(Delete::new(&table(), key.to_item()))).unwrap();
     }
 
-    /// The row once more, under another key.
+    /// Copies the row to another key.
     fn copy(&self, from: &RowKey, to: &RowKey, edit: impl FnOnce(&mut Item)) {
         let mut item = self.get(from);
         for (name, value) in to.to_item().iter() {
@@ -109,7 +109,7 @@ impl Rows {
         self.put(item);
     }
 
-    /// The attribute names of the place of books in a list.
+    /// The names of the index key attributes of books in a list.
     fn slot(&self, list: &str) -> [String; 2] {
         let book = self.key("book", "").entity;
         let list = self.layout.model().entity(book).find_list(list).expect("a list");
@@ -269,11 +269,11 @@ fn report(store: Arc<dyn Store>, damage: fn(&Rows)) -> String {
 fn check(name: &str, cases: &[Case]) {
     let mut said = String::new();
     for (case, damage) in cases {
-        let reference: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
-        let report_of_reference = report(reference, *damage);
+        let memory: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
+        let report_of_memory_store = report(memory, *damage);
         let on_engine = report(Arc::new(engine(&SimDisk::new(0))), *damage);
-        assert_eq!(report_of_reference, on_engine, "{case}");
-        said.push_str(&format!("# {case}\n{report_of_reference}\n"));
+        assert_eq!(report_of_memory_store, on_engine, "{case}");
+        said.push_str(&format!("# {case}\n{report_of_memory_store}\n"));
     }
     assert_golden(name, &said);
 }
@@ -294,6 +294,6 @@ fn damaged_own_rows_are_reported_and_repaired_where_possible() {
 }
 
 #[test]
-fn what_is_gone_is_named_and_settled_as_its_references_say() {
+fn missing_entities_are_reported_and_resolved_by_the_rules_of_their_references() {
     check("gone", GONE);
 }

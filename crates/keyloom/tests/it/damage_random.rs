@@ -1,5 +1,5 @@
-//! Random damage to random rows: after repair, and without those that need a person, everything is
-//! right, and whatever the damage had nothing to do with is untouched.
+//! Random damage to random rows: after a repair, and after removing what only a person can decide,
+//! the data is consistent, and entities that the damage did not affect are unchanged.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::contents::{first_layout, raw_rows, table};
 use crate::damage::MODEL;
 use crate::rig::{assert_clean, open};
 
-/// How often verifying and removing what needs a person may uncover something more.
+/// How often verifying and removing may uncover more damage.
 const ROUNDS_MAX: usize = 8;
 
-/// Books are counted and ranked too.
+/// Books also have counts and boards.
 const NUMBERS: &str = r#"
 [entity.book.count.all]
 by = "shelf"
@@ -116,8 +116,8 @@ fn damage(store: &dyn Store, layout: &Layout, random: &mut Random) -> Vec<Entity
             changed.insert(random.pick(&names).as_str(), value);
         }
         4 => {
-            // The row once more, where it does not belong.
-            // An entity where numbers are would be data that the model does not know.
+            // A copy of the row where it does not belong.
+            // An entity in the partition of a counter would be data unknown to the model.
             let is_number = |row: &&Item| matches!(name(row), Some(RowName::Counter(_)));
             let others: Vec<&Item> = rows.iter().filter(|row| !is_number(row)).collect();
             let other = *random.pick(&others);
@@ -130,17 +130,17 @@ fn damage(store: &dyn Store, layout: &Layout, random: &mut Random) -> Vec<Entity
             changed.insert(*random.pick(&some), random.pick(&values).clone());
         }
     }
-    // Where a value is a key of a list, only bytes can be kept.
+    // An attribute that is an index key can only be bytes.
     let _ = block_on(store.put(Put::new(&table(), changed)));
     touched
 }
 
-/// The entities that are there, as far as they can be read.
+/// The entities whose rows can be read.
 fn entities(store: &dyn Store, layout: &Layout) -> Vec<OwnRow> {
     raw_rows(store).iter().filter_map(|row| layout.read_own(row).ok()).collect()
 }
 
-/// The entities that refer to one of these, directly or not.
+/// The entities that refer to one of these, directly or indirectly.
 fn with_referrers(layout: &Layout, all: &[OwnRow], touched: Vec<EntityKey>) -> Vec<EntityKey> {
     let mut affected = touched;
     loop {
@@ -164,7 +164,7 @@ fn with_referrers(layout: &Layout, all: &[OwnRow], touched: Vec<EntityKey>) -> V
     }
 }
 
-/// Repairs, and removes by hand what needs a person, until nothing is found.
+/// Repairs, and removes by hand what only a person can decide, until nothing is found.
 fn make_right(db: &Db, store: &dyn Store, layout: &Layout) {
     let mut said = vec![];
     for _ in 0..ROUNDS_MAX {

@@ -17,7 +17,7 @@ use keyloom_value::Item;
 use pollster::block_on;
 use serde_json::{Value as Json, json};
 
-use crate::rig::{assert_clean, engine_at, engine_on, open_at, reference_at, settle};
+use crate::rig::{assert_clean, engine_at, engine_on, memory_store_at, open_at, settle};
 
 const MODEL: &str = r#"
 [entity.page]
@@ -161,7 +161,7 @@ fn sixteen_delivered_events_cost_one_transaction_and_one_alone_costs_one() {
     let clock = ManualClock::new();
     // The second store is shared, where a run of a consumer also takes a lease.
     let stores: [(Arc<dyn Store>, u32); 2] =
-        [(Arc::new(engine_at(&clock)), 0), (Arc::new(reference_at(&clock)), 1)];
+        [(Arc::new(engine_at(&clock)), 0), (Arc::new(memory_store_at(&clock)), 1)];
     for (store, lease) in stores {
         let counting = Arc::new(InFront(Counting { store, writes: AtomicU32::new(0) }));
         // One consumer: another one would write its checkpoint after every full page.
@@ -214,7 +214,8 @@ fn a_crash_between_posting_and_commit_posts_one_batch_again() {
 #[test]
 fn failures_in_between_keep_the_order_of_each_entity() {
     let clock = ManualClock::new();
-    let stores: [Arc<dyn Store>; 2] = [Arc::new(engine_at(&clock)), Arc::new(reference_at(&clock))];
+    let stores: [Arc<dyn Store>; 2] =
+        [Arc::new(engine_at(&clock)), Arc::new(memory_store_at(&clock))];
     for store in stores {
         let db = block_on(open_at(MODEL, store, &clock));
         let receiver = Arc::new(Receiver::default());
@@ -257,7 +258,7 @@ fn failures_in_between_keep_the_order_of_each_entity() {
 #[test]
 fn two_processes_that_share_a_store_do_not_both_deliver() {
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = Arc::new(reference_at(&clock));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
     let one = block_on(open_at(MODEL, store.clone(), &clock));
     let other = block_on(open_at(MODEL, store, &clock));
     let (slow, quick) = (Arc::new(Receiver::default()), Arc::new(Receiver::default()));
@@ -291,7 +292,7 @@ fn events_of_a_process_that_died_while_posting_are_delivered_by_another_one() {
     // With a heartbeat after six seconds of silence, without one when the lease ends.
     for (is_beating, takeover_ms) in [(true, 6_000), (false, 60_000)] {
         let clock = ManualClock::new();
-        let store: Arc<dyn Store> = Arc::new(reference_at(&clock));
+        let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
         let dying = block_on(open_at(MODEL, store.clone(), &clock));
         let other = block_on(open_at(MODEL, store, &clock));
         let (lost, received) = (Arc::new(Receiver::default()), Arc::new(Receiver::default()));
@@ -319,7 +320,7 @@ fn events_of_a_process_that_died_while_posting_are_delivered_by_another_one() {
 fn a_process_that_dies_at_any_call_loses_no_event_and_posts_at_most_one_batch_again() {
     for calls in 0..200 {
         let clock = ManualClock::new();
-        let store: Arc<dyn Store> = Arc::new(reference_at(&clock));
+        let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
         let other = block_on(open_at(MODEL, store.clone(), &clock));
         create(&other, 20);
         let dying = block_on(open_at(MODEL, pausing(store), &clock));

@@ -1,5 +1,5 @@
-//! Futures that are dropped in the middle, and others that come between two of their steps: nothing
-//! is stuck, nothing is half done, and everything is right again after the next calls.
+//! Futures that are dropped between two of their steps, and other calls between those steps:
+//! nothing is blocked or half done, and the next calls leave the data consistent.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::contents::{Contents, Look, first_layout};
 use crate::crash::{ROOMS, held_family, large_family, small_family};
 use crate::rig::{assert_clean, open};
 
-/// The same database twice: one that stops before every step, one that does not.
+/// Two views of one database: one pauses before every step, the other does not.
 struct Pair {
     store: Arc<dyn Store>,
     slow: Db,
@@ -48,8 +48,8 @@ impl Pair {
     }
 }
 
-/// Drops the future of a call after every number of polls, or every so many if nobody asked for
-/// more cases, until it comes to its end.
+/// Drops the future of a call after every number of polls (by default only at intervals) until it
+/// completes.
 fn drop_everywhere<F: Future<Output = Result<T, Error>>, T: std::fmt::Debug>(
     (setup, stride): (fn(&Db), usize),
     call: impl Fn(Db) -> F,
@@ -69,7 +69,7 @@ fn drop_everywhere<F: Future<Output = Result<T, Error>>, T: std::fmt::Debug>(
         assert!(found == before || found == after, "after {polls} polls: {found:#?}");
         then(&pair);
         pair.assert_repairable();
-        // The next process finds it consistent, without repair.
+        // The next process finds the data consistent without a repair.
         let pair = Pair::new(setup);
         stop_after(polls, call(pair.slow.clone()));
         assert_clean(&block_on(open(ROOMS, pair.store.clone())));
@@ -90,7 +90,7 @@ fn any_of(result: Result<(), Error>) {
 }
 
 #[test]
-fn a_dropped_small_deletion_is_whole_or_nothing_and_holds_nobody_up() {
+fn a_dropped_small_deletion_is_atomic_and_blocks_nobody() {
     drop_everywhere(
         (small_family, 1),
         |db| async move { db.delete("room", "hall").await },
@@ -106,7 +106,7 @@ fn a_dropped_small_deletion_is_whole_or_nothing_and_holds_nobody_up() {
 }
 
 #[test]
-fn a_dropped_large_deletion_is_whole_or_nothing_and_holds_nobody_up() {
+fn a_dropped_large_deletion_is_atomic_and_blocks_nobody() {
     drop_everywhere(
         (large_family, 13),
         |db| async move { db.delete("room", "hall").await },
@@ -126,7 +126,7 @@ fn a_dropped_large_deletion_is_whole_or_nothing_and_holds_nobody_up() {
 }
 
 #[test]
-fn a_dropped_transaction_is_whole_or_nothing() {
+fn a_dropped_transaction_is_atomic() {
     drop_everywhere(
         (small_family, 1),
         |db| async move {
@@ -146,11 +146,11 @@ fn a_dropped_transaction_is_whole_or_nothing() {
     );
 }
 
-/// A deletion that fits into one transaction marks what goes, and whoever needs one of those calls
-/// it off by removing its task. It then went on with the task that was not there, 64 times, and
-/// gave up as if others had been in its way all the time.
+/// A deletion that fits into one transaction marks its entities, and a writer that needs one of
+/// them cancels the deletion by removing its record. The deletion then retried 64 times with the
+/// record that no longer existed, and failed as if it had conflicted all the time.
 #[test]
-fn a_small_deletion_that_was_canceled_starts_over() {
+fn a_canceled_small_deletion_starts_over() {
     for step in 0.. {
         let pair = Pair::new(small_family);
         let mut reached = false;
@@ -172,7 +172,7 @@ fn a_small_deletion_that_was_canceled_starts_over() {
 }
 
 #[test]
-fn a_large_deletion_that_was_canceled_starts_over() {
+fn a_canceled_large_deletion_starts_over() {
     for step in (0..).step_by(3) {
         let pair = Pair::new(large_family);
         let mut reached = false;
@@ -194,10 +194,10 @@ fn a_large_deletion_that_was_canceled_starts_over() {
     }
 }
 
-/// More goes with it than fits into one transaction, so everything was marked before it was found
-/// that a reference refuses: `verify` then named every row that still had the mark.
+/// The cascade does not fit into one transaction, so everything was marked before a reference
+/// refused the deletion: `verify` then reported every row that still had its tombstone.
 #[test]
-fn a_large_deletion_that_is_refused_leaves_no_marks() {
+fn a_refused_large_deletion_leaves_no_tombstones() {
     let pair = Pair::new(held_family);
     let before = pair.contents();
     let refused = block_on(pair.quick.delete("room", "hall"));
@@ -206,10 +206,10 @@ fn a_large_deletion_that_is_refused_leaves_no_marks() {
     assert_eq!(pair.contents(), before);
 }
 
-/// The answer said what the caller had asked for, not what the deletion beside it had made of it:
-/// the reference was still there, and the version was one that never was.
+/// The result showed what the caller had requested, without the effect of a deletion in the same
+/// transaction: it still had the reference, and a version that never existed.
 #[test]
-fn the_answer_of_a_transaction_says_what_its_deletions_did_to_the_others() {
+fn a_transaction_returns_entities_as_its_deletions_left_them() {
     let pair = Pair::new(small_family);
     let changes = vec![
         Change::update("note", "n", &json!({"on": null})).unwrap(),

@@ -1,5 +1,5 @@
-//! Entries: exported in an order in which they can be imported, imported once, and for their own
-//! tenant only.
+//! Entries: exported in an order in which they can be imported, imported once, and only for their
+//! own tenant.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use keyloom_testkit::ManualClock;
 use keyloom_value::{Item, Value};
 use pollster::block_on;
 
-use crate::rig::{assert_clean, each_store, open, reference_at};
+use crate::rig::{assert_clean, each_store, memory_store_at, open};
 
 const MODEL: &str = r#"
     [entity.child]
@@ -52,20 +52,20 @@ fn exported(db: &Db, kinds: &[&str]) -> Vec<Entry> {
 }
 
 #[test]
-fn everything_comes_back_with_its_ids_for_its_tenants() {
+fn an_export_is_imported_with_its_ids_and_tenants() {
     each_store(|store| {
         let db = block_on(open(MODEL, store));
         let entries = [parent("a", "1", "x"), parent("b", "1", "x"), child("b", "1", "1")];
-        let made = block_on(db.import(entries.to_vec(), Existing::Keep)).expect("it is right");
+        let made = block_on(db.import(entries.to_vec(), Existing::Keep)).expect("it is valid");
         assert_eq!(made, [Imported::Created; 3]);
         let all = exported(&db, &[]);
         let kinds: Vec<&str> = all.iter().map(|entry| entry.entity.as_str()).collect();
         assert_eq!(kinds, ["parent", "parent", "child"]);
-        let other: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+        let other: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
         let other = block_on(open(MODEL, other));
         let lines: Vec<String> = all.iter().map(Entry::to_json).collect();
         let read = lines.iter().map(|line| Entry::from_json(line.as_bytes()).expect("an entry"));
-        block_on(other.import(read.collect(), Existing::Keep)).expect("it is right");
+        block_on(other.import(read.collect(), Existing::Keep)).expect("it is valid");
         assert_eq!(exported(&other, &[]), all);
         assert_eq!(exported(&other, &["child"]), all[2..]);
         assert_eq!(exported(&other.tenant("a"), &[]), all[..1]);
@@ -74,7 +74,7 @@ fn everything_comes_back_with_its_ids_for_its_tenants() {
 }
 
 #[test]
-fn what_is_there_stays_unless_it_is_to_be_replaced() {
+fn existing_entities_are_kept_unless_replacement_is_requested() {
     each_store(|store| {
         let db = block_on(open(MODEL, store));
         let import = |entry: Entry, existing| block_on(db.import(vec![entry], existing));
@@ -96,9 +96,9 @@ fn what_is_there_stays_unless_it_is_to_be_replaced() {
     });
 }
 
-/// What is there already is checked and not written again, so it may be more than a transaction writes.
+/// Existing entries are checked and not written again, so they may exceed a transaction.
 #[test]
-fn a_large_import_that_is_there_already_changes_nothing() {
+fn repeating_a_large_import_changes_nothing() {
     each_store(|store| {
         let db = block_on(open(MODEL, store));
         let large = |n: usize| {
@@ -116,7 +116,7 @@ fn a_large_import_that_is_there_already_changes_nothing() {
 }
 
 #[test]
-fn nobody_imports_for_others() {
+fn a_tenant_cannot_import_entities_of_another() {
     each_store(|store| {
         let db = block_on(open(MODEL, store));
         let import = |db: &Db, entry: Entry| block_on(db.import(vec![entry], Existing::Keep));

@@ -1,4 +1,4 @@
-//! Every error of a database, word by word.
+//! The exact message of every error of a database.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ use pollster::block_on;
 use serde_json::json;
 
 use crate::crash::{ROOMS, large_family};
-use crate::rig::{assert_clean, each_store, open, open_at, reference_at, settle};
+use crate::rig::{assert_clean, each_store, memory_store_at, open, open_at, settle};
 
 const NOTES: &str = r#"
 [entity.note]
@@ -102,7 +102,7 @@ fn only_a_change_of_an_entity_is_an_event() {
 
 #[test]
 fn a_large_deletion_is_one_event_for_each_entity_it_deletes() {
-    let db = block_on(open(ROOMS, Arc::new(reference_at(&ManualClock::new()))));
+    let db = block_on(open(ROOMS, Arc::new(memory_store_at(&ManualClock::new()))));
     large_family(&db);
     let start = block_on(db.newest_position()).unwrap();
     block_on(db.delete("room", "hall")).unwrap();
@@ -121,7 +121,7 @@ fn a_large_deletion_is_one_event_for_each_entity_it_deletes() {
 #[test]
 fn expiry_is_a_deletion_and_an_event() {
     let clock = ManualClock::new();
-    let db = block_on(open_at(NOTES, Arc::new(reference_at(&clock)), &clock));
+    let db = block_on(open_at(NOTES, Arc::new(memory_store_at(&clock)), &clock));
     let handlers = Handlers::new().event("copy", copying);
     let soon = i64::try_from(clock.now().0).unwrap() + 1_000;
     block_on(db.create("note", &json!({ "id": "a", "text": "x", "until": soon }))).unwrap();
@@ -174,12 +174,12 @@ fn a_handler_sees_events_from_the_time_the_model_names_it() {
 
 #[test]
 fn a_missing_handler_is_an_error() {
-    let db = block_on(open(NOTES, Arc::new(reference_at(&ManualClock::new()))));
+    let db = block_on(open(NOTES, Arc::new(memory_store_at(&ManualClock::new()))));
     let error = block_on(db.work(&Handlers::new().event("cpoy", copying))).unwrap_err();
     let message = "The model calls `copy`, and no handler has this name: did you mean `cpoy`?";
     assert_eq!(error.to_string(), message);
     let hooked = NOTES.replace("insert = \"copy\"", "insert = { webhook = \"https://x.example\" }");
-    let db = block_on(open(&hooked, Arc::new(reference_at(&ManualClock::new()))));
+    let db = block_on(open(&hooked, Arc::new(memory_store_at(&ManualClock::new()))));
     let error = block_on(db.work(&Handlers::new().event("copy", copying))).unwrap_err();
     let message = "The model calls the webhook `https://x.example`, and nothing delivers it: \
                 register a sender with `Handlers::webhooks`.";
@@ -222,7 +222,7 @@ fn a_failed_event_is_retried_and_later_ones_of_its_entity_wait_for_it() {
 #[test]
 fn a_dead_letter_unblocks_its_lane_and_can_be_replayed_or_deleted() {
     let clock = ManualClock::new();
-    let db = block_on(open_at(NOTES, Arc::new(reference_at(&clock)), &clock));
+    let db = block_on(open_at(NOTES, Arc::new(memory_store_at(&clock)), &clock));
     let is_fixed = Arc::new(AtomicU32::new(0));
     let fixed = is_fixed.clone();
     let handlers = Handlers::new()
@@ -256,7 +256,7 @@ fn a_dead_letter_unblocks_its_lane_and_can_be_replayed_or_deleted() {
 #[test]
 fn invalid_effects_are_a_failure_with_their_reason() {
     let clock = ManualClock::new();
-    let db = block_on(open_at(NOTES, Arc::new(reference_at(&clock)), &clock));
+    let db = block_on(open_at(NOTES, Arc::new(memory_store_at(&clock)), &clock));
     let handlers = Handlers::new()
         .event("copy", |event| {
             Ok(Effects::new().change(Change::create("copy", &json!({ "id": event.id, "x": 1 }))?))
@@ -274,7 +274,7 @@ fn invalid_effects_are_a_failure_with_their_reason() {
 #[test]
 fn an_event_of_any_size_survives_the_conversion_to_json() {
     let clock = ManualClock::new();
-    let db = block_on(open_at(NOTES, Arc::new(reference_at(&clock)), &clock));
+    let db = block_on(open_at(NOTES, Arc::new(memory_store_at(&clock)), &clock));
     let seen: Arc<Mutex<Vec<Event>>> = Arc::default();
     let (noted, calls) = (seen.clone(), AtomicU32::new(0));
     let handlers = Handlers::new().event("copy", move |event| {
@@ -310,7 +310,7 @@ fields.n = "int = 0"
 insert = "bump"
 "#;
     let clock = ManualClock::new();
-    let db = block_on(open_at(MODEL, Arc::new(reference_at(&clock)), &clock));
+    let db = block_on(open_at(MODEL, Arc::new(memory_store_at(&clock)), &clock));
     let handlers = Handlers::new()
         .event_with("bump", |event, db| async move {
             let id = event.id;
@@ -373,7 +373,7 @@ insert = { webhook = "https://example.com/notes" }
 update = { webhook = "https://example.com/changed" }
 "#;
     let clock = ManualClock::new();
-    let db = block_on(open_at(MODEL, Arc::new(reference_at(&clock)), &clock));
+    let db = block_on(open_at(MODEL, Arc::new(memory_store_at(&clock)), &clock));
     let receiver = Arc::new(Receiver::default());
     let handlers = Handlers::new().webhooks(receiver.clone());
     *receiver.is_down.lock().unwrap() = true;
@@ -516,7 +516,7 @@ fn an_idle_consumer_keeps_up_with_the_log() {
 
 #[test]
 fn positions_convert_to_text_and_back_and_invalid_ones_are_refused() {
-    let db = block_on(open(NOTES, Arc::new(reference_at(&ManualClock::new()))));
+    let db = block_on(open(NOTES, Arc::new(memory_store_at(&ManualClock::new()))));
     note(&db, "a", "x");
     let position = block_on(db.newest_position()).unwrap();
     assert_eq!(position.to_string().parse::<Position>().unwrap(), position);

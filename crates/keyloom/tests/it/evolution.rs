@@ -1,4 +1,4 @@
-//! A model that is changed, by example: what is kept, what is refused, and what happens meanwhile.
+//! Model changes, by example: what is kept, what is refused, and what works during the backfill.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ struct World {
 }
 
 fn each_world(test: impl Fn(&World)) {
-    let reference = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
-    test(&World { store: reference, settle: Box::new(|| {}) });
+    let memory = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
+    test(&World { store: memory, settle: Box::new(|| {}) });
     let engine = Arc::new(engine(&SimDisk::new(0)));
     let store = engine.clone();
     test(&World { store, settle: Box::new(move || engine.settle().unwrap()) });
@@ -46,7 +46,7 @@ impl World {
         assert_clean(db);
     }
 
-    /// Revisions of the model that are kept, today's too.
+    /// The stored revisions of the model, including the current one.
     fn revisions(&self) -> usize {
         raw_rows(&*self.store).iter().filter(|row| row.contains("slots")).count()
     }
@@ -80,7 +80,7 @@ fn names(db: &Db, list: &str) -> Result<Vec<String>, Error> {
 const NEW_LIST: &str = "list.backward = { order = \"-name\" }";
 
 #[test]
-fn a_new_list_is_being_built_while_the_others_answer_and_has_everything_then() {
+fn other_lists_answer_while_a_new_list_is_built() {
     each_world(|world| {
         kitchen(world);
         let db = world.open(&with(NEW_LIST));
@@ -93,7 +93,8 @@ fn a_new_list_is_being_built_while_the_others_answer_and_has_everything_then() {
         let before = block_on(db.list("ingredient", "by_name").limit(100).read()).unwrap().items;
         let earlier = block_on(db.at_one_moment()).unwrap();
         world.backfill(&db);
-        // What reads a moment of before finds it as it was: being built, or, without moments, built.
+        // A snapshot from before still sees the list as being built; without snapshots, it is
+        // built.
         let late = names(&earlier, "backward");
         assert!(matches!(&late, Err(Error::Building { .. })) || late.unwrap().len() == 6);
         let after = block_on(db.list("ingredient", "by_name").limit(100).read()).unwrap().items;
@@ -106,7 +107,7 @@ fn a_new_list_is_being_built_while_the_others_answer_and_has_everything_then() {
 }
 
 #[test]
-fn a_removed_list_leaves_nothing_and_can_come_back() {
+fn a_removed_list_leaves_no_rows_and_can_be_added_again() {
     each_world(|world| {
         kitchen(world);
         let db = world.open(&with(NEW_LIST));
@@ -124,7 +125,7 @@ fn a_removed_list_leaves_nothing_and_can_come_back() {
 const CODE: &str = "fields.code = \"text?\"";
 
 #[test]
-fn a_new_unique_holds_at_once_and_finds_when_everything_was_looked_at() {
+fn a_new_unique_is_enforced_at_once_and_searchable_after_the_backfill() {
     each_world(|world| {
         kitchen(world);
         let text = with("unique_was = 0\nfields.code = \"text?\"");
@@ -144,7 +145,7 @@ fn a_new_unique_holds_at_once_and_finds_when_everything_was_looked_at() {
         let code = [("code", Value::from("3"))];
         let building = block_on(db.find("ingredient", &code));
         assert!(matches!(building, Err(Error::Building { .. })), "{building:?}");
-        // Those that were not looked at yet are known when they are changed.
+        // Entities that the backfill has not reached are indexed when they change.
         block_on(db.update("ingredient", all[4].id(), &json!({"code": "4a"}))).unwrap();
         world.backfill(&db);
         let found = block_on(db.find("ingredient", &code)).unwrap().unwrap();
@@ -157,7 +158,7 @@ fn a_new_unique_holds_at_once_and_finds_when_everything_was_looked_at() {
 }
 
 #[test]
-fn what_is_refused_leaves_every_byte_as_it_was() {
+fn a_refused_model_leaves_every_byte_unchanged() {
     each_world(|world| {
         let db = kitchen(world);
         block_on(db.update("ingredient", first(&db).id(), &json!({"name": "x"}))).unwrap();
@@ -197,10 +198,10 @@ fn first(db: &Db) -> keyloom::Record {
     block_on(db.list("ingredient", "by_name").limit(1).read()).unwrap().items.remove(0)
 }
 
-/// A new field comes with one value for all, so no two can be unique by it. That was only found
-/// when the backfill came to the second one, and then nothing went on or back.
+/// All entities get the same default of a new field, so it cannot be unique. That was only detected
+/// when the backfill reached the second entity, and it could then neither continue nor be undone.
 #[test]
-fn a_new_unique_of_a_field_that_comes_with_a_default_is_refused_if_two_would_have_it() {
+fn a_new_unique_on_a_new_field_is_refused_if_two_entities_would_get_its_default() {
     each_world(|world| {
         let db = world.open("[entity.thing]\nid = \"given\"\n");
         for id in ["one", "two"] {
@@ -225,7 +226,7 @@ fn a_new_unique_of_a_field_that_comes_with_a_default_is_refused_if_two_would_hav
 }
 
 #[test]
-fn a_new_unique_on_data_that_is_not_is_refused_and_names_both() {
+fn a_new_unique_is_refused_for_duplicates_and_names_both_entities() {
     each_world(|world| {
         let model = "[entity.thing]\nid = \"given\"\nfields.code = \"text\"\n";
         let db = world.open(model);
@@ -244,7 +245,7 @@ fn a_new_unique_on_data_that_is_not_is_refused_and_names_both() {
 }
 
 #[test]
-fn a_value_written_under_the_old_model_while_the_new_one_is_built_is_told_by_the_backfill() {
+fn a_duplicate_written_under_the_old_model_is_reported_by_the_backfill() {
     each_world(|world| {
         let model = "[entity.thing]\nid = \"given\"\nfields.code = \"text\"\n";
         let old = world.open(model);
@@ -266,7 +267,7 @@ fn a_value_written_under_the_old_model_while_the_new_one_is_built_is_told_by_the
 }
 
 #[test]
-fn what_has_expired_does_not_stand_in_the_way_of_a_new_unique() {
+fn expired_entities_do_not_conflict_with_a_new_unique() {
     each_world(|world| {
         let clock = ManualClock::new();
         let open = |model: &str| block_on(open_at(model, world.store.clone(), &clock));
@@ -286,8 +287,8 @@ fn what_has_expired_does_not_stand_in_the_way_of_a_new_unique() {
     });
 }
 
-/// The first model adds a time that is `now` for what is there, the next one lets it expire by
-/// that. Rows that the backfill has not reached do not have the field.
+/// The first model adds a time that is `now` for existing entities, the next one expires them by
+/// it. Rows that the backfill has not reached lack the field.
 #[test]
 fn entities_expire_by_the_default_of_a_field_that_their_rows_lack() {
     each_world(|world| {
@@ -324,7 +325,7 @@ fn entities_expire_by_the_default_of_a_field_that_their_rows_lack() {
 }
 
 #[test]
-fn an_expired_entity_that_is_held_keeps_its_value_until_it_can_go() {
+fn an_expired_entity_keeps_its_unique_value_until_it_can_be_deleted() {
     for expired in ["a", "z"] {
         each_world(|world| {
             let clock = ManualClock::new();
@@ -353,7 +354,7 @@ fn an_expired_entity_that_is_held_keeps_its_value_until_it_can_go() {
 }
 
 #[test]
-fn a_new_field_has_its_default_for_all_at_once_and_keeps_it() {
+fn a_new_field_has_its_default_at_once_and_keeps_it() {
     each_world(|world| {
         kitchen(world);
         let clock = ManualClock::new();
@@ -376,11 +377,11 @@ fn a_new_field_has_its_default_for_all_at_once_and_keeps_it() {
     });
 }
 
-/// What an entity that was not yet written anew got depended on the newest model alone: a default
-/// that was changed meanwhile, or the time of the later change, so that a value that had been read
-/// already was another one after the next opening.
+/// The defaults of an entity that was not yet rewritten depended on the newest model alone: on a
+/// default that had changed meanwhile, or the time of the later change. So a value that had been
+/// read was different after the next opening.
 #[test]
-fn two_changes_before_the_first_backfill_give_what_each_of_them_promised() {
+fn two_model_changes_before_a_backfill_apply_their_own_defaults() {
     each_world(|world| {
         kitchen(world);
         let clock = ManualClock::new();
@@ -407,11 +408,11 @@ fn two_changes_before_the_first_backfill_give_what_each_of_them_promised() {
     });
 }
 
-/// A change rewrites the kinds that it touches; the others keep the revision that they were written
-/// under, which is forgotten at the end. With the next change, which did touch them, they were
-/// taken for rows that had everything already: their guards and defaults were never written.
+/// A change rewrites the entities that it affects; the others keep the revision they were written
+/// under, which is forgotten at the end. After the next change, which did affect them, they were
+/// considered up to date: their guards and defaults were never written.
 #[test]
-fn a_kind_that_the_first_change_did_not_touch_gets_what_the_second_brings() {
+fn entities_untouched_by_the_first_change_are_rewritten_by_the_second() {
     each_world(|world| {
         kitchen(world);
         let db = world.open(&with(NEW_LIST));
@@ -431,7 +432,7 @@ fn a_kind_that_the_first_change_did_not_touch_gets_what_the_second_brings() {
 }
 
 #[test]
-fn new_entities_another_order_of_the_file_and_comments_need_no_backfill() {
+fn new_entities_reordering_and_comments_need_no_backfill() {
     each_world(|world| {
         kitchen(world);
         let new = "\n[entity.shop]\nfields.name = \"text\"\nunique = [\"name\"]\nlist.all = { order = \"name\" }\n";
@@ -454,7 +455,7 @@ fn new_entities_another_order_of_the_file_and_comments_need_no_backfill() {
 }
 
 #[test]
-fn a_backfill_that_is_dropped_goes_on_where_it_was_after_the_next_opening() {
+fn a_dropped_backfill_resumes_after_reopening() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
     let world = World { store: store.clone(), settle: Box::new(|| {}) };
     let db = kitchen(&world);
@@ -489,7 +490,7 @@ fn a_backfill_that_is_dropped_goes_on_where_it_was_after_the_next_opening() {
 }
 
 #[test]
-fn writes_during_a_backfill_are_complete_at_the_end() {
+fn entities_written_during_a_backfill_have_all_rows_afterwards() {
     for step in 0.. {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
         let world = World { store: store.clone(), settle: Box::new(|| {}) };
@@ -522,7 +523,7 @@ fn writes_during_a_backfill_are_complete_at_the_end() {
 }
 
 #[test]
-fn a_new_format_is_refused_if_a_stored_text_does_not_have_it_and_rewrites_nothing() {
+fn a_new_format_is_refused_if_a_stored_text_does_not_match_and_rewrites_nothing() {
     let old = "[entity.person]\nid = 'given'\nfields.email = 'text'\n";
     let new = format!("{old}format.email = 'email'\n");
     each_world(|world| {

@@ -1,5 +1,5 @@
-//! Histories in which the model changes: documents are kept and new fields filled, whatever is
-//! done before, during and after the rows are written anew; what is refused touches nothing.
+//! Histories in which the model changes: documents are kept and new fields filled, whatever happens
+//! before, during and after the backfill; a refused model changes nothing.
 
 mod seeds;
 
@@ -15,19 +15,19 @@ use proptest::prelude::*;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::{engine_at, reference_at};
+use crate::rig::{engine_at, memory_store_at};
 use crate::world::{Depth, Readable, Thing, World};
 
 #[test]
-fn models_change_in_the_middle_of_histories_on_the_reference() {
+fn models_change_within_random_histories_on_the_memory_store() {
     run(150, |clock| {
-        let store: Arc<dyn Store> = Arc::new(reference_at(clock));
+        let store: Arc<dyn Store> = Arc::new(memory_store_at(clock));
         (pausing(store), Box::new(|| {}))
     });
 }
 
 #[test]
-fn models_change_in_the_middle_of_histories_on_the_engine() {
+fn models_change_within_random_histories_on_the_engine() {
     run(50, |clock| {
         let engine = Arc::new(engine_at(clock));
         let store: Arc<dyn Store> = engine.clone();
@@ -57,7 +57,7 @@ fn entities_expire_by_the_default_of_a_new_field_before_the_backfill() {
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink());
     for_all(60, histories, |(Readable(draft), seed)| {
         let store = |clock: &ManualClock| -> Settled {
-            let store: Arc<dyn Store> = Arc::new(reference_at(clock));
+            let store: Arc<dyn Store> = Arc::new(memory_store_at(clock));
             (pausing(store), Box::new(|| {}))
         };
         play_edits(&draft, seed, &[expire_by_new_field, any_edit], &store);
@@ -75,7 +75,7 @@ fn expire_by_new_field(draft: &Draft, random: &mut Random) -> Option<Edit> {
     expire_by_newest_time(&add_time(draft, random)?.draft, random)
 }
 
-/// Every entity gets a time that is `now` for those that are there.
+/// Every entity gets a time that is `now` for existing ones.
 fn add_time(draft: &Draft, _: &mut Random) -> Option<Edit> {
     let mut draft = draft.clone();
     for entity in &mut draft.entities {

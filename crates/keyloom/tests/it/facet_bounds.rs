@@ -1,6 +1,6 @@
-//! A page of what has certain values of facets costs about the same wherever its matches are: few or
-//! many, at the front of a long list, at its end or scattered over it, from any cursor, in any order.
-//! Once a rare value at the end of a long list had empty pages before it.
+//! A page filtered by facets costs about the same wherever its matches are: few or many, at the
+//! start of a long list, at its end or scattered, from any cursor, in any order. Earlier, empty
+//! pages preceded a rare value at the end of a long list.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -30,14 +30,14 @@ list.first = { by = "product", facets = ["language", "rating"] }
 const COMMENTS: usize = 3_000;
 const PAGE: usize = 20;
 const PAGES: usize = 4;
-/// Entries of one combination that a page may read: its entities, and one that tells whether more
-/// follow.
+/// Index entries of one combination that a page may read: its entities, and one more that shows
+/// whether others follow.
 const ENTRIES_MAX: u64 = PAGE as u64 + 1;
 const SEEKS_MAX: usize = 8;
-/// As far as a list is walked along before its matches are looked for elsewhere.
+/// How far a list is scanned before its matches are searched for elsewhere.
 const WALKED_MAX: u64 = 1_100;
 
-/// A comment as the reference keeps it.
+/// The expected state of a comment.
 #[derive(Clone)]
 struct Comment {
     id: String,
@@ -47,7 +47,7 @@ struct Comment {
     score: i64,
 }
 
-/// Which values comments have depends on where they are.
+/// The values of comments depend on their position.
 fn comments(seed: u64) -> Vec<Comment> {
     let mut random = Random::new(seed);
     let comment = |number: usize| {
@@ -56,11 +56,11 @@ fn comments(seed: u64) -> Vec<Comment> {
             3..150 => "it",
             1_000..1_002 => "eo",
             2_998.. => "fr",
-            // Two that many have and that are apart: all of one are older.
+            // Two common values that do not overlap: all comments with one of them are older.
             _ if number < COMMENTS / 2 => "de",
             _ => "en",
         };
-        // Excellent is what only the oldest were.
+        // Only the oldest comments are excellent.
         let ratings = if number < COMMENTS / 5 { [1, 3, 5] } else { [1, 2, 4] };
         Comment {
             id: format!("c{number:05}"),
@@ -74,7 +74,7 @@ fn comments(seed: u64) -> Vec<Comment> {
 }
 
 fn fill(db: &Db, comments: &[Comment]) {
-    // Where groups are rows, a comment is eleven.
+    // Where posting lists are rows, a comment has eleven rows.
     for some in comments.chunks(9) {
         let entry = |comment: &Comment| {
             let Comment { id, language, rating, created, score } = comment;
@@ -86,14 +86,14 @@ fn fill(db: &Db, comments: &[Comment]) {
             Entry::from_json(line.as_bytes()).expect("an entry")
         };
         let entries = some.iter().map(entry).collect();
-        block_on(db.import(entries, Existing::Keep)).expect("they are taken in");
+        block_on(db.import(entries, Existing::Keep)).expect("they are imported");
     }
 }
 
-/// Languages and ratings that pass; all if none is named.
-type Wish = (&'static [&'static str], &'static [i64]);
+/// The languages and ratings that pass; empty means all.
+type FacetValues = (&'static [&'static str], &'static [i64]);
 
-const WISHES: &[Wish] = &[
+const FACET_VALUES: &[FacetValues] = &[
     (&["la"], &[]),
     (&["la"], &[5]),
     (&["it"], &[]),
@@ -105,13 +105,13 @@ const WISHES: &[Wish] = &[
     (&["en"], &[2]),
     (&["de"], &[1, 2, 4]),
     (&["xx"], &[]),
-    // Both are plentiful, and nothing has both.
+    // Both are common, and no comment has both.
     (&["en"], &[5]),
     (&[], &[5]),
     (&[], &[2, 4]),
 ];
 
-fn filter((languages, ratings): Wish) -> Filter {
+fn filter((languages, ratings): FacetValues) -> Filter {
     let any = |field: &str, values: Vec<keyloom::Value>| {
         Filter::any(values.into_iter().map(|value| Filter::facet(field, value)))
     };
@@ -122,10 +122,10 @@ fn filter((languages, ratings): Wish) -> Filter {
     Filter::all(tests.map(|(field, values)| any(field, values)))
 }
 
-fn expected(comments: &[Comment], list: &str, wish: Wish) -> Vec<String> {
+fn expected(comments: &[Comment], list: &str, values: FacetValues) -> Vec<String> {
     let has = |comment: &&Comment| {
-        (wish.0.is_empty() || wish.0.contains(&comment.language))
-            && (wish.1.is_empty() || wish.1.contains(&comment.rating))
+        (values.0.is_empty() || values.0.contains(&comment.language))
+            && (values.1.is_empty() || values.1.contains(&comment.rating))
     };
     let mut passing: Vec<&Comment> = comments.iter().filter(has).collect();
     match list {
@@ -136,8 +136,9 @@ fn expected(comments: &[Comment], list: &str, wish: Wish) -> Vec<String> {
     passing.iter().map(|comment| comment.id.clone()).collect()
 }
 
-/// How many combinations pass: named ones, all ratings there can be, and all languages there are.
-fn combinations(comments: &[Comment], (languages, ratings): Wish) -> u64 {
+/// How many combinations pass: of the named values, or else of all declared ratings and all
+/// existing languages.
+fn combinations(comments: &[Comment], (languages, ratings): FacetValues) -> u64 {
     let there: BTreeSet<&str> = comments.iter().map(|comment| comment.language).collect();
     let languages = if languages.is_empty() { there.len() } else { languages.len() };
     let ratings = if ratings.is_empty() { 5 } else { ratings.len() };
@@ -145,7 +146,7 @@ fn combinations(comments: &[Comment], (languages, ratings): Wish) -> u64 {
 }
 
 #[test]
-fn a_page_by_facets_reads_its_entries_and_its_entities() {
+fn the_reads_of_a_page_by_facets_are_bounded() {
     for (seed, matching) in [(1, MatchingUse::Sets), (2, MatchingUse::Rows)] {
         check(Arc::new(engine(&SimDisk::new(0))), matching, seed);
     }
@@ -157,11 +158,11 @@ fn check(store: Arc<dyn Store>, matching: MatchingUse, seed: u64) {
     let comments = comments(seed);
     fill(&db, &comments);
     for list in ["newest", "best", "first"] {
-        for wish in WISHES {
-            let mut ids = expected(&comments, list, *wish);
-            let bound = Bound::of(&comments, *wish, list, matching);
+        for values in FACET_VALUES {
+            let mut ids = expected(&comments, list, *values);
+            let bound = Bound::of(&comments, *values, list, matching);
             for is_backward in [false, true] {
-                walk(&db, (list, *wish, is_backward), &ids, &bound);
+                walk(&db, (list, *values, is_backward), &ids, &bound);
                 ids.reverse();
             }
         }
@@ -169,14 +170,19 @@ fn check(store: Arc<dyn Store>, matching: MatchingUse, seed: u64) {
     assert_clean(&db);
 }
 
-/// The first pages: each has what it should, and reads no more than it may.
-fn walk(db: &Db, (list, wish, is_backward): (&str, Wish, bool), ids: &[String], bound: &Bound) {
-    let story = format!("{list} {wish:?} backward: {is_backward}");
+/// Checks the content and the reads of the first pages.
+fn walk(
+    db: &Db,
+    (list, values, is_backward): (&str, FacetValues, bool),
+    ids: &[String],
+    bound: &Bound,
+) {
+    let story = format!("{list} {values:?} backward: {is_backward}");
     let chunks: Vec<&[String]> = ids.chunks(PAGE).collect();
     let (mut after, mut number) = (None, 0);
     loop {
         let (watched, explained) = db.explained();
-        let query = watched.list("comment", list).by("product", "42").filter(filter(wish));
+        let query = watched.list("comment", list).by("product", "42").filter(filter(values));
         let query: ListQuery = query.limit(PAGE as u32);
         let query = if is_backward { query.backward() } else { query };
         let query = match after.take() {
@@ -194,23 +200,23 @@ fn walk(db: &Db, (list, wish, is_backward): (&str, Wish, bool), ids: &[String], 
     }
 }
 
-/// What a page may read.
+/// The maximum reads of a page.
 struct Bound {
     combinations: u64,
     walked: u64,
 }
 
 impl Bound {
-    fn of(comments: &[Comment], wish: Wish, list: &str, matching: MatchingUse) -> Bound {
-        // Where languages are not named and sets tell how many match, the list is tried first; in
-        // order of creation, sets answer.
-        let is_tried = wish.0.is_empty() && matching == MatchingUse::Sets;
+    fn of(comments: &[Comment], values: FacetValues, list: &str, matching: MatchingUse) -> Bound {
+        // Without named languages, where sets give the number of matches, the list is tried first;
+        // in order of creation, sets answer.
+        let is_tried = values.0.is_empty() && matching == MatchingUse::Sets;
         let walked = match list {
             "first" if is_tried => COMMENTS as u64,
             _ if is_tried => WALKED_MAX,
             _ => 0,
         };
-        Bound { combinations: combinations(comments, wish), walked }
+        Bound { combinations: combinations(comments, values), walked }
     }
 
     fn check(&self, reads: &[StoreRead], story: &str) {
@@ -219,7 +225,7 @@ impl Bound {
         let seeks = in_indexes.count();
         let own: u64 =
             reads.iter().filter(|read| read.call == "batch get").map(|read| read.rows).sum();
-        // Looking for a language that there is takes an entry.
+        // Finding each existing language reads one entry.
         let entries_max = self.combinations * (ENTRIES_MAX + 1) + self.walked + 1;
         assert!(entries <= entries_max, "{entries} entries: {story}: {reads:#?}");
         let seeks_max = self.combinations as usize * SEEKS_MAX + self.walked as usize / PAGE;
@@ -228,9 +234,9 @@ impl Bound {
     }
 }
 
-/// Long texts that begin alike stand together, and no page is any the worse for it.
+/// Long texts with a common prefix share a key part, which affects no page.
 #[test]
-fn long_values_of_facets_are_told_apart() {
+fn long_facet_values_with_a_common_prefix_are_distinguished() {
     let model = "[entity.note]\nfields.topic = \"text\"\nfields.rank = \"int\"\n\
                  list.ranked = { order = \"rank\", facets = [\"topic\"] }\n";
     let alike = "é".repeat(40);
@@ -242,7 +248,7 @@ fn long_values_of_facets_are_told_apart() {
         let db = block_on(Db::open_with(model, store, options)).expect("it opens");
         for rank in 0..24 {
             let note = json!({ "topic": topics[rank % topics.len()], "rank": rank });
-            block_on(db.create("note", &note)).expect("it is made");
+            block_on(db.create("note", &note)).expect("it is created");
         }
         for topic in &topics {
             for limit in 1..=7 {

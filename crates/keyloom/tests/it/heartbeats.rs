@@ -17,7 +17,7 @@ use keyloom_value::{Item, KeyTest, Value};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, engine_on, open_at, reference_at};
+use crate::rig::{assert_clean, engine_on, memory_store_at, open_at};
 
 const MODEL: &str = r#"
 jobs = true
@@ -70,7 +70,7 @@ impl Gate {
 
 /// A store that any number of processes share, each with its own clock.
 fn shared(clock: &ManualClock) -> Arc<dyn Store> {
-    let store = reference_at(clock);
+    let store = memory_store_at(clock);
     assert!(store.opening().is_none(), "it is shared");
     Arc::new(store)
 }
@@ -80,7 +80,7 @@ fn process(store: &Arc<dyn Store>, clock: &ManualClock) -> Db {
 }
 
 fn status(db: &Db) -> String {
-    let job = block_on(db.get("job", "a")).unwrap().expect("it is there");
+    let job = block_on(db.get("job", "a")).unwrap().expect("it exists");
     job.get("status").and_then(|status| status.as_s()).unwrap_or("").to_owned()
 }
 

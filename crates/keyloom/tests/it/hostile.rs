@@ -1,4 +1,4 @@
-//! No bytes hurt: they are read as serde_json reads them, or refused with a place in the text.
+//! Any bytes are safe to read: the result equals serde_json's, or is an error with a position.
 
 use keyloom::{item_to_json, json_to_item};
 use keyloom_value::{Number, Value};
@@ -16,7 +16,7 @@ const PIECES: &[&str] = &[
     "😀", "\u{FEFF}", "\"a\":", "\"a\"", "{}",
 ];
 
-/// Compares with serde_json, which is an obviously other reader.
+/// Compares with serde_json, an independent reader.
 fn judge(json: &[u8]) {
     let theirs = serde_json::from_slice::<serde_json::Map<String, serde_json::Value>>(json);
     match json_to_item(json) {
@@ -68,12 +68,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
-    fn any_bytes_are_judged(json in prop::collection::vec(any::<u8>(), 0..60)) {
+    fn any_bytes_are_parsed_or_rejected(json in prop::collection::vec(any::<u8>(), 0..60)) {
         judge(&json);
     }
 
     #[test]
-    fn any_pieces_of_json_are_judged(
+    fn any_fragments_of_json_are_parsed_or_rejected(
         pieces in prop::collection::vec(prop::sample::select(PIECES), 0..12),
     ) {
         judge(pieces.concat().as_bytes());
@@ -81,7 +81,7 @@ proptest! {
     }
 
     #[test]
-    fn json_with_bytes_exchanged_is_judged(
+    fn json_with_replaced_bytes_is_parsed_or_rejected(
         seed in prop::sample::select(SEEDS),
         cuts in prop::collection::vec((any::<prop::sample::Index>(), 0..6_usize), 1..4),
         pieces in prop::collection::vec(prop::sample::select(PIECES), 4),
@@ -118,7 +118,7 @@ fn deep_nesting_is_refused_before_it_is_built() {
 }
 
 #[test]
-fn large_texts_are_read_soon_and_answered_briefly() {
+fn large_texts_are_read_quickly_and_errors_are_short() {
     let large = 1_000_000;
     let names: String = (0..100_000).rev().map(|n| format!("\"k{n}\":0,")).collect();
     let fine = format!("{{{names}\"x\":\"{}\"}}", "\\n".repeat(large));
@@ -150,8 +150,8 @@ fn repeated(open: &str, piece: impl Fn(usize) -> String, close: &str) -> String 
     json
 }
 
-/// What a value takes in memory beside its text, at most: itself, and a name with its own
-/// allocation.
+/// The most memory that a value takes besides its text: itself, and a name with an allocation of
+/// its own.
 const VALUE_MEMORY_BYTES: usize = 80;
 
 fn count(value: &Value) -> usize {
@@ -162,9 +162,9 @@ fn count(value: &Value) -> usize {
     }
 }
 
-/// A body of 8 MiB that was a list of zeros took 460 MB and two seconds.
+/// Earlier, a body of 8 MiB that was a list of zeros took 460 MB and two seconds.
 #[test]
-fn dense_texts_are_refused_before_they_take_ten_times_their_size() {
+fn texts_with_too_many_values_for_their_size_are_refused() {
     let dense = [
         repeated("{\"a\":[", |_| "0,".to_owned(), "]}"),
         repeated("{\"a\":[", |_| "[],".to_owned(), "]}"),
@@ -191,7 +191,7 @@ fn dense_texts_are_refused_before_they_take_ten_times_their_size() {
 }
 
 #[test]
-fn the_densest_document_that_an_entity_can_be_is_read() {
+fn the_densest_document_of_a_valid_entity_is_read() {
     let fields = 320 * 1024;
     let texts = |count: usize| format!("{{\"a\":[{}\"\"]}}", "\"\",".repeat(count - 1));
     let json = texts(fields - "a".len() - 3);

@@ -1,6 +1,6 @@
-//! Several changes at once, in every order that their calls to the store can have: what comes of
-//! them is what would have come of them one after the other. A change that is dropped halfway has
-//! happened or not.
+//! Concurrent changes whose calls to the store are interleaved in random orders: the result equals
+//! that of some sequential order. A change that is dropped halfway is applied completely or not at
+//! all.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use proptest::prelude::*;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::reference_at;
-use crate::world::{Depth, Draw, Kind, Marks, Naive, Readable, What, Wish, World, kind_of};
+use crate::rig::memory_store_at;
+use crate::world::{Action, Depth, Draw, Kind, Marks, Naive, Readable, Request, World, kind_of};
 
-/// A change that is made together with others.
+/// A change that runs concurrently with others.
 pub(crate) struct Call {
     pub(crate) tenant: Option<Value>,
-    pub(crate) wishes: Vec<Wish>,
-    /// None if it was dropped.
+    pub(crate) requests: Vec<Request>,
+    /// `None` if it was dropped.
     pub(crate) answer: Option<Result<Vec<Option<Record>>, Error>>,
 }
 
 #[test]
-fn changes_at_once_are_changes_one_after_the_other() {
+fn concurrent_changes_are_serializable() {
     run(300, Dropping::Never);
 }
 
 #[test]
-fn changes_that_are_dropped_halfway_happen_whole_or_not_at_all() {
+fn changes_dropped_halfway_are_atomic() {
     run(300, Dropping::Sometimes);
 }
 
@@ -52,7 +52,7 @@ fn run(count: u32, dropping: Dropping) {
 fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {
     let mut random = Random::new(seed);
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = pausing(Arc::new(reference_at(&clock)));
+    let store: Arc<dyn Store> = pausing(Arc::new(memory_store_at(&clock)));
     let mut world = World::new(model, store, &clock);
     world.marks = match dropping {
         Dropping::Never => Marks::None,
@@ -66,11 +66,11 @@ fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {
         let mut calls = vec![];
         for _ in 0..count {
             let drawn = Draw { naive: &world.naive, random: &mut random }.transaction();
-            calls.extend(drawn.map(|(tenant, wishes)| Call { tenant, wishes, answer: None }));
+            calls.extend(drawn.map(|(tenant, requests)| Call { tenant, requests, answer: None }));
         }
         interleave(&world, &mut calls, dropping, &mut random);
         if dropping == Dropping::Sometimes {
-            // What is left of them is taken up, or given up, by whoever opens the database.
+            // Opening the database completes or cancels what is left of them.
             world.evolve(model).expect("it opens");
         }
         explain(&mut world, &calls);
@@ -80,12 +80,12 @@ fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {
 
 type Work<'w> = Pin<Box<dyn Future<Output = Result<Vec<Option<Record>>, Error>> + 'w>>;
 
-/// Lets all calls go on in a random order until all are done or dropped.
+/// Advances all calls in a random order until all are done or dropped.
 fn interleave(world: &World, calls: &mut [Call], dropping: Dropping, random: &mut Random) {
     let dbs: Vec<Db> = calls.iter().map(|call| world.db(call.tenant.as_ref())).collect();
     let mut works: Vec<Option<Work<'_>>> = vec![];
     for (call, db) in calls.iter().zip(&dbs) {
-        let changes = call.wishes.iter().map(Wish::change).collect();
+        let changes = call.requests.iter().map(Request::change).collect();
         works.push(Some(Box::pin(db.transact(changes))));
     }
     while works.iter().any(Option::is_some) {
@@ -99,7 +99,7 @@ fn interleave(world: &World, calls: &mut [Call], dropping: Dropping, random: &mu
     }
 }
 
-/// Finds an order of the calls that explains what they answered and what there is now.
+/// Finds a sequential order of the calls that explains their results and the final state.
 pub(crate) fn explain(world: &mut World, calls: &[Call]) {
     let orders = orders(calls.len());
     let found = orders.iter().find_map(|order| {
@@ -123,7 +123,7 @@ pub(crate) fn explain(world: &mut World, calls: &[Call]) {
                 .answer
                 .as_ref()
                 .map(|answer| answer.as_ref().map_err(|error| error.to_string()));
-            format!("{:?} {:?}\n  -> {answer:?}", call.tenant, call.wishes)
+            format!("{:?} {:?}\n  -> {answer:?}", call.tenant, call.requests)
         });
         let told: Vec<String> = told.collect();
         panic!(
@@ -137,7 +137,7 @@ pub(crate) fn explain(world: &mut World, calls: &[Call]) {
     world.compare_things();
 }
 
-/// What a call makes of a state, if it answers there what it answered; `calls` are all of them.
+/// The state after a call, if the call would return the same result there; `calls` are all of them.
 fn after(world: &World, naive: Naive, call: &Call, calls: &[Call]) -> Option<Naive> {
     let records = match &call.answer {
         Some(Ok(records)) => records.as_slice(),
@@ -146,30 +146,30 @@ fn after(world: &World, naive: Naive, call: &Call, calls: &[Call]) -> Option<Nai
     let mut made: Vec<Option<String>> =
         records.iter().map(|record| Some(record.as_ref()?.id().to_owned())).collect();
     if call.answer.is_none() {
-        // Ids grow in the order of the wishes: the next one that nobody else was told of.
+        // Ids grow in the order of creation: the next one that no other call returned.
         let is_told = |id: &String| {
             let answers = calls.iter().filter_map(|call| call.answer.as_ref()?.as_ref().ok());
             answers.flatten().flatten().any(|record| record.id() == id)
         };
         let mut taken: Vec<(String, String)> = vec![];
-        for wish in &call.wishes {
-            let mut ids = world.unknown_ids(&wish.kind, &naive).into_iter();
+        for request in &call.requests {
+            let mut ids = world.unknown_ids(&request.kind, &naive).into_iter();
             let is_free =
-                |id: &String| !is_told(id) && !taken.contains(&(wish.kind.clone(), id.clone()));
-            let id = ids.find(is_free).filter(|_| matches!(wish.what, What::Create(_)));
-            taken.extend(id.clone().map(|id| (wish.kind.clone(), id)));
+                |id: &String| !is_told(id) && !taken.contains(&(request.kind.clone(), id.clone()));
+            let id = ids.find(is_free).filter(|_| matches!(request.action, Action::Create(_)));
+            taken.extend(id.clone().map(|id| (request.kind.clone(), id)));
             made.push(id);
         }
     }
-    let expected = naive.transact(call.tenant.as_ref(), &call.wishes, &made);
+    let expected = naive.transact(call.tenant.as_ref(), &call.requests, &made);
     match (&call.answer, expected) {
         (Some(Ok(_)) | None, Ok(answer)) => Some(answer.after),
         (None, Err(_)) => None,
         (Some(Ok(_)), Err(_)) => None,
-        // Others were faster all the time: nothing has happened.
+        // It conflicted on every attempt: nothing has happened.
         (Some(Err(Error::Contended)), _) => Some(naive),
         (Some(Err(error)), Ok(answer)) => {
-            let is_large = call.wishes.len() > 1 && answer.cast > 8;
+            let is_large = call.requests.len() > 1 && answer.cast > 8;
             (kind_of(error) == Kind::TooLarge && is_large).then_some(naive)
         }
         (Some(Err(error)), Err(kinds)) => kinds.contains(&kind_of(error)).then_some(naive),

@@ -12,7 +12,7 @@ use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, each_store, engine_on, open, open_at, reference_at};
+use crate::rig::{assert_clean, each_store, engine_on, memory_store_at, open, open_at};
 
 const MODEL: &str = r#"
 jobs = true
@@ -22,7 +22,7 @@ fields.n = "int = 0"
 "#;
 
 fn status(db: &Db, job: &str) -> String {
-    let job = block_on(db.get("job", job)).unwrap().expect("it is there");
+    let job = block_on(db.get("job", job)).unwrap().expect("it exists");
     job.get("status").and_then(|status| status.as_s()).unwrap_or("").to_owned()
 }
 
@@ -48,7 +48,7 @@ fn marking(order: &Arc<Mutex<Vec<String>>>) -> Handlers {
 }
 
 fn memory(clock: &ManualClock) -> Db {
-    block_on(open_at(MODEL, Arc::new(reference_at(clock)), clock))
+    block_on(open_at(MODEL, Arc::new(memory_store_at(clock)), clock))
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn a_job_can_be_canceled_and_rescheduled() {
 
 #[test]
 fn a_model_without_jobs_refuses_them() {
-    let store = Arc::new(reference_at(&ManualClock::new()));
+    let store = Arc::new(memory_store_at(&ManualClock::new()));
     let db = block_on(open("[entity.mark]\nfields.n = \"int\"\n", store));
     let error = block_on(db.schedule(Job::new("mark"))).unwrap_err();
     assert!(matches!(error, Error::NoJobs), "{error}");
@@ -209,7 +209,7 @@ fn a_job_with_invalid_effects_is_retried() {
 #[test]
 fn a_job_that_exceeds_its_lease_is_taken_over_and_ends_once() {
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = Arc::new(reference_at(&clock));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
     let quick = block_on(open_at(MODEL, store.clone(), &clock));
     let slow: Arc<dyn Store> = pausing(store);
     let slow = interleave(open_at(MODEL, slow, &clock), |_| {});

@@ -3,7 +3,7 @@
 use keyloom::{item_to_json, json_to_item};
 use keyloom_value::{Item, Value};
 
-/// A text after it was read and written, or the error.
+/// The text after reading and writing it, or the error.
 fn check(json: &str, expected: &str) {
     let outcome = match json_to_item(json.as_bytes()) {
         Ok(item) => item_to_json(&item),
@@ -13,7 +13,7 @@ fn check(json: &str, expected: &str) {
 }
 
 #[test]
-fn what_is_read_is_written() {
+fn json_round_trips() {
     let digits = "12345678901234567890123456789012345678";
     let cases = [
         ("{}", "{}"),
@@ -44,7 +44,7 @@ fn what_is_read_is_written() {
 }
 
 #[test]
-fn what_json_cannot_say_is_written_as_near_as_it_can() {
+fn values_without_a_json_type_are_written_as_the_closest_one() {
     let item = Item::from([
         ("b", Value::B(vec![0xFF, 0xEF])),
         ("bs", Value::Bs([vec![1]].into())),
@@ -55,7 +55,7 @@ fn what_json_cannot_say_is_written_as_near_as_it_can() {
 }
 
 #[test]
-fn what_is_not_json_is_told_with_its_place() {
+fn invalid_json_is_rejected_with_its_position() {
     let cases = [
         ("", "line 1, column 1: expected an object, found the end of the text"),
         ("{\n  \"é\": x}", "line 2, column 8: `é`: expected a value, found `x`"),
@@ -127,7 +127,7 @@ fn what_is_not_json_is_told_with_its_place() {
 }
 
 #[test]
-fn nesting_is_allowed_32_deep() {
+fn nesting_is_limited_to_32_levels() {
     let nested =
         |depth: usize| format!("{{\"a\":{}{}}}", "[".repeat(depth - 1), "]".repeat(depth - 1));
     check(&nested(32), &nested(32));

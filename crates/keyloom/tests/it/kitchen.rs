@@ -1,4 +1,4 @@
-//! The kitchen of the apps, as a user of the library would write it.
+//! The model of the kitchen, used through the library as an application would.
 
 use keyloom::{Change, Error};
 use keyloom_value::Value;
@@ -10,7 +10,7 @@ use crate::rig::{each_store, open};
 const MODEL: &str = include_str!("../../../../apps/kitchen/model.toml");
 
 #[test]
-fn a_kitchen_is_kept() {
+fn the_library_maintains_the_model_of_the_kitchen() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store).await;

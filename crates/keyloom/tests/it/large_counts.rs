@@ -1,6 +1,6 @@
-//! Counts and boards while a large deletion is being removed that takes from more numbers than one
-//! read brings, and from numbers whose keys are as long as keys can be: at every moment they are as
-//! before it or as after it.
+//! Counts and boards during a large deletion that takes from more counters than one read returns,
+//! and from counters whose keys have the maximum length: at every moment they are as before or as
+//! after the deletion.
 
 use std::sync::Arc;
 
@@ -27,14 +27,14 @@ count.files = { split = ["author"], shards = 2 }
 board.authors = { of = "author" }
 "#;
 
-/// Of so many authors there are files: more than a page of rows, also after a part was removed, and
-/// more scores than are held.
+/// The number of authors with files: more than a page of rows, even after a part was removed, and
+/// more scores than are held in memory.
 const AUTHORS: usize = 1_400;
-/// The same if `PROPTEST_CASES` asks for more than an ordinary run.
+/// The same if `PROPTEST_CASES` asks for more than the default.
 const AUTHORS_AT_FULL_SIZE: usize = 140_000;
-/// So many steps of the deletion pass between two looks at the numbers.
+/// The number of steps of the deletion between two reads of the counts.
 const STEPS: usize = 149;
-/// The same at full size: some 40 looks, each of which takes seconds.
+/// The same at full size: some 40 reads, each of which takes seconds.
 const STEPS_AT_FULL_SIZE: usize = 1_000_000;
 
 fn is_full_size() -> bool {
@@ -45,7 +45,7 @@ fn authors() -> usize {
     if is_full_size() { AUTHORS_AT_FULL_SIZE } else { AUTHORS }
 }
 
-/// The same database twice: one that stops before every step, one that does not.
+/// Two views of one database: one pauses before every step, the other does not.
 struct Pair {
     slow: Db,
     quick: Db,
@@ -61,7 +61,7 @@ fn database() -> Pair {
     Pair { slow, quick }
 }
 
-/// Every author has a file that goes; every third one has more that stay.
+/// Every author has a file that is deleted; every third one has more that stay.
 fn crowd() -> Pair {
     let pair = database();
     for number in 0..authors() {
@@ -76,13 +76,13 @@ fn crowd() -> Pair {
     pair
 }
 
-/// As many numbers of the count as one answer has, which takes several reads.
+/// A full page of the count, which takes several reads.
 async fn counts(db: &Db) -> String {
     let query = db.count("file", "files").split("author").limit(1_000);
     format!("{:?}", query.read().await.expect("it is counted").items)
 }
 
-/// A part of the board, and where some stand.
+/// A part of the board, and the ranks of some authors.
 async fn board(db: &Db) -> String {
     let first = db.board("authors").limit(40).read().await.expect("it is read");
     let mut all = format!("{:?}", first.items);
@@ -95,7 +95,7 @@ async fn board(db: &Db) -> String {
 }
 
 #[test]
-fn numbers_that_several_reads_bring_are_as_before_or_as_after() {
+fn counts_of_several_reads_show_a_large_deletion_completely_or_not_at_all() {
     let pair = crowd();
     let before = (block_on(board(&pair.quick)), block_on(counts(&pair.quick)));
     let steps = if is_full_size() { STEPS_AT_FULL_SIZE } else { STEPS };
@@ -109,7 +109,7 @@ fn numbers_that_several_reads_bring_are_as_before_or_as_after() {
                     break 'deletion;
                 }
             }
-            // The deletion goes on between any two rows that are read for the counts.
+            // The deletion continues between any two rows that are read for the counts.
             let mut reading = std::pin::pin!(counts(&pair.slow));
             let counts = loop {
                 if let Some(counts) = go_on(reading.as_mut()) {
@@ -134,10 +134,10 @@ fn numbers_that_several_reads_bring_are_as_before_or_as_after() {
     assert_clean(&pair.quick);
 }
 
-/// What deletions take from a number stood in a key with the number's own, and nowhere if that was
-/// too long.
+/// What deletions take from a counter is stored under a key that contains the counter's key. It was
+/// not stored at all if that key was too long.
 #[test]
-fn a_number_whose_key_is_as_long_as_it_can_be_is_as_before_or_as_after() {
+fn counters_with_the_longest_keys_show_a_large_deletion_completely_or_not_at_all() {
     let pair = database();
     let author = |bytes: usize| "x".repeat(bytes);
     let mut longest = 0;
@@ -150,7 +150,7 @@ fn a_number_whose_key_is_as_long_as_it_can_be_is_as_before_or_as_after() {
         }
     }
     assert!((900..1_000).contains(&longest), "{longest}");
-    // The numbers of those with other ids may be kept in longer keys.
+    // Counters of entities with other ids may have longer keys.
     longest -= 4;
     for number in 0..40 {
         let id = format!("gone {number}");
@@ -166,7 +166,7 @@ fn a_number_whose_key_is_as_long_as_it_can_be_is_as_before_or_as_after() {
         block_on(count.total()).expect("it is counted").to_string()
     };
     let (mut boards, mut counts) = (vec![authors()], vec![count()]);
-    // Writes go on while somebody looks, so what is asked one after the other can differ.
+    // Writes continue during the reads, so consecutive reads can differ.
     interleave(pair.slow.delete("folder", "gone"), |_| {
         boards.push(authors());
         counts.push(count());

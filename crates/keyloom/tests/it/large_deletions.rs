@@ -1,6 +1,6 @@
-//! Deletions that are too large for one transaction happen at one moment. Whenever somebody looks,
-//! all there is to see is as before or as after: entities, references, lists, filters, totals,
-//! counts, boards. Whoever began one may go away at any time; somebody else goes on.
+//! Deletions that are too large for one transaction take effect at one moment: every read is as
+//! before or as after, of entities, references, lists, filters, totals, counts and boards. The
+//! caller may drop the deletion at any time; it is then resumed in the background.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,9 +14,10 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use crate::cases::for_all;
-use crate::rig::{Plain, assert_clean, engine, reference_at};
+use crate::rig::{Plain, assert_clean, engine, memory_store_at};
 
-/// Files go with their folder; pins lose what they refer to. Everything is looked at in every way.
+/// Files are deleted with their folder; pins lose their references. Every kind of query is
+/// declared.
 const MODEL: &str = r#"
 [entity.folder]
 id = "given"
@@ -71,7 +72,7 @@ struct Size {
     seed: usize,
 }
 
-/// The same database twice: one that stops before every step, one that does not.
+/// Two views of one database: one pauses before every step, the other does not.
 struct Pair {
     clock: ManualClock,
     slow: Db,
@@ -81,7 +82,7 @@ struct Pair {
 impl Pair {
     fn new(size: &Size) -> Pair {
         let clock = ManualClock::new();
-        let store: Arc<dyn Store> = Arc::new(reference_at(&clock));
+        let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
         let store: Arc<dyn Store> = match size.kind {
             Kind::Sets | Kind::Rows => store,
             Kind::Plain => Arc::new(InFront(Plain(store))),
@@ -143,7 +144,7 @@ fn fill(db: &Db, size: &Size) {
 
 type Seen = BTreeMap<String, String>;
 
-/// All there is to see.
+/// The results of all queries.
 fn look(db: &Db, size: &Size) -> Seen {
     let mut seen = Seen::new();
     let mut see = |what: String, found: String| drop(seen.insert(what, found));
@@ -249,7 +250,7 @@ fn ranks(ranked: &[keyloom::Ranked]) -> String {
     ranked.iter().map(show).collect::<Vec<_>>().join(" ")
 }
 
-/// What differs, with both sides.
+/// The differences, with both sides.
 fn difference(found: &Seen, before: &Seen, after: &Seen) -> String {
     let differs = |what: &&String| found[*what] != before[*what] || found[*what] != after[*what];
     let line = |what: &String| {
@@ -279,7 +280,7 @@ fn sizes() -> impl Strategy<Value = Size> {
 }
 
 #[test]
-fn whoever_looks_sees_all_of_a_large_deletion_or_nothing() {
+fn readers_see_a_large_deletion_completely_or_not_at_all() {
     for_all(4, sizes(), |size| {
         let pair = Pair::new(&size);
         let before = look(&pair.quick, &size);
@@ -305,7 +306,7 @@ fn whoever_looks_sees_all_of_a_large_deletion_or_nothing() {
 }
 
 #[test]
-fn a_large_deletion_that_is_dropped_anywhere_is_as_before_or_as_after_and_goes_on() {
+fn a_large_deletion_dropped_at_any_point_is_atomic_and_resumes() {
     for_all(6, (sizes(), 0..1_000_u64), |(size, pauses)| {
         let pair = Pair::new(&size);
         let before = look(&pair.quick, &size);
@@ -330,7 +331,7 @@ fn a_large_deletion_that_is_dropped_anywhere_is_as_before_or_as_after_and_goes_o
                     looks.push(look(&pair.quick, &size));
                 }
             })
-            .expect("it goes on");
+            .expect("it continues");
             pair.clock.advance_ms(60_000);
         }
         looks.push(look(&pair.quick, &size));
@@ -342,11 +343,11 @@ fn a_large_deletion_that_is_dropped_anywhere_is_as_before_or_as_after_and_goes_o
     });
 }
 
-/// A folder with many files and optional references was deleted, and the client hung up: half of
-/// the references were cleared and stayed so, and the next request that touched the folder took
-/// everything.
+/// A folder with many files and optional references was deleted, and the client disconnected: half
+/// of the references were cleared and stayed so, and the next request that touched the folder
+/// deleted everything.
 #[test]
-fn all_reads_of_a_database_at_one_moment_fit_together() {
+fn all_reads_of_a_snapshot_are_consistent() {
     for_all(3, sizes(), |size| {
         let pair = Pair::new(&size);
         let before = look(&pair.quick, &size);
@@ -360,7 +361,7 @@ fn all_reads_of_a_database_at_one_moment_fit_together() {
 }
 
 #[test]
-fn a_deletion_whose_client_has_gone_is_called_off_or_goes_on_without_a_restart() {
+fn a_deletion_whose_client_disconnects_is_canceled_or_resumed_without_a_restart() {
     let size = Size { kind: Kind::Sets, files: 300, others: 10, pins: 150, seed: 1 };
     for pauses in [1, 40, 400, 700, 1_000, 1_400] {
         let store: Arc<dyn Store> = Arc::new(engine(&SimDisk::new(0)));
@@ -381,9 +382,9 @@ fn a_deletion_whose_client_has_gone_is_called_off_or_goes_on_without_a_restart()
     }
 }
 
-/// A writer that touches what is to be cleared neither stops the deletion nor is lost.
+/// A write to an entity whose reference is being cleared neither stops the deletion nor is lost.
 #[test]
-fn whoever_changes_a_referrer_meanwhile_keeps_the_change_and_the_deletion() {
+fn a_concurrent_write_to_a_referrer_and_the_deletion_both_take_effect() {
     for_all(4, sizes(), |size| {
         let size = Size { pins: size.pins.max(12), ..size };
         let pair = Pair::new(&size);
@@ -409,7 +410,7 @@ fn whoever_changes_a_referrer_meanwhile_keeps_the_change_and_the_deletion() {
     });
 }
 
-/// A folder with many files is gone, and its files are still being removed.
+/// A folder with many files is deleted, and its files are still being removed.
 fn half_removed(size: &Size) -> Pair {
     let pair = Pair::new(size);
     let is_there = || block_on(pair.quick.get("folder", "f0")).expect("it is read").is_some();
@@ -429,16 +430,16 @@ fn left(db: &Db) -> u64 {
     operation.total.expect("it has happened") - operation.done
 }
 
-/// Whoever created an id that was hidden, or took a unique value of one, removed everything else that
-/// the deletion had taken first.
+/// Creating a hidden id, or taking a hidden unique value, first removed everything else that the
+/// deletion had taken.
 #[test]
-fn whoever_takes_what_is_hidden_removes_that_and_no_more() {
+fn reusing_a_hidden_id_or_unique_value_removes_only_that_entity() {
     for kind in [Kind::Sets, Kind::Rows, Kind::Plain] {
         let size = Size { kind, files: 120, others: 2, pins: 16, seed: 3 };
         let pair = half_removed(&size);
         let before = left(&pair.quick);
         assert!(before > 60, "{before}");
-        // Not there any more: nothing needs to be removed for that.
+        // It no longer exists, so nothing needs to be removed.
         let gone = block_on(pair.quick.update("file", "100", &json!({"author": "a"})));
         assert!(matches!(gone, Err(Error::NotFound { .. })), "{gone:?}");
         let pin = json!({"id": "p", "label": "p", "stars": 1, "file": "100"});
@@ -452,12 +453,12 @@ fn whoever_takes_what_is_hidden_removes_that_and_no_more() {
         let created = block_on(pair.quick.create("file", &file(9_101))).expect("it is free");
         let after = left(&pair.quick);
         assert!((before - 4..before).contains(&after), "{before} to {after}");
-        // Nobody inherits it.
+        // The new entity does not inherit it.
         let pins = block_on(pair.quick.list("pin", "on_file").by("file", "101").read());
         assert_eq!(pins.expect("it is read").items, []);
         let folder = json!({"id": "new", "name": "f1"});
         block_on(pair.quick.create("folder", &folder)).expect("the name is free");
-        block_on(pair.quick.resume_deletions()).expect("it goes on");
+        block_on(pair.quick.resume_deletions()).expect("it continues");
         assert_eq!(block_on(pair.quick.operations()).expect("they are read"), []);
         let kept = block_on(pair.quick.get("file", "101")).expect("it is read");
         assert_eq!(kept, Some(created));

@@ -1,4 +1,4 @@
-//! A database that was killed while it removed what a large deletion had taken: it opens at once,
+//! A database that was killed while it removed the entities of a large deletion: it opens at once,
 //! whatever is left, answers as after the deletion, and removes the rest in the background.
 
 use std::pin::Pin;
@@ -29,9 +29,9 @@ count.files = {}
 board.authors = { of = "author" }
 "#;
 
-/// So many children go.
+/// The number of deleted children.
 const FILES: usize = 5_000;
-/// Opening may ask the store so often, whatever is left to remove.
+/// The maximum number of requests that opening makes, whatever is left to remove.
 const REQUESTS_MAX: u64 = 20;
 
 /// A store that counts requests.
@@ -51,7 +51,7 @@ impl Front for Counting {
     }
 }
 
-/// A store that other processes can have open, as DynamoDB is.
+/// A store that other processes can have open, such as DynamoDB.
 struct Shared(Arc<dyn Store>);
 
 impl Front for Shared {
@@ -71,7 +71,7 @@ fn fill(db: &Db) {
     for number in 0..FILES + 10 {
         let folder = if number < FILES { "gone" } else { "kept" };
         let author = format!("a{}", number % 7);
-        // Of those that stay, each has another one.
+        // Each of those that stay has another one.
         let title = if number < FILES { "same".to_owned() } else { number.to_string() };
         let id = number.to_string();
         let file = json!({"id": id, "folder": folder, "author": author, "title": title});
@@ -79,14 +79,14 @@ fn fill(db: &Db) {
     }
 }
 
-/// How many were removed by the deletion under way, if it has happened.
+/// How many entities the running deletion has removed, if it has taken effect.
 fn removed(db: &Db) -> Option<u64> {
     let operations = block_on(db.operations()).unwrap();
     let clearing = operations.iter().find(|one| one.kind == OperationKind::Clearing);
     clearing.map(|operation| operation.done)
 }
 
-/// Deletes the folder until a part of its files is removed; then the call is gone.
+/// Deletes the folder until a part of its files is removed, and then drops the call.
 fn remove_a_part(store: &Arc<dyn Store>) {
     let quick = block_on(open(MODEL, store.clone()));
     let slow = interleave(open(MODEL, pausing(store.clone())), |_| {});
@@ -98,7 +98,7 @@ fn remove_a_part(store: &Arc<dyn Store>) {
     }
 }
 
-/// All that shows whether the files are gone.
+/// The results of all queries that show whether the files are deleted.
 fn assert_gone(db: &Db) {
     for id in ["0", "2500", "4999"] {
         assert!(block_on(db.get("file", id)).unwrap().is_none());
@@ -106,7 +106,7 @@ fn assert_gone(db: &Db) {
     assert!(block_on(db.get("folder", "gone")).unwrap().is_none());
     let list = db.list("file", "all").limit(100);
     assert_eq!(block_on(list.total()).unwrap().count, 10);
-    // A page may end because much was read for it.
+    // A page may end early because much was read for it.
     let (mut listed, mut next) = (0, Some(list.clone()));
     while let Some(query) = next {
         let page = block_on(query.read()).unwrap();
@@ -132,14 +132,14 @@ fn opens_and_clears(store: Arc<dyn Store>) {
     assert_gone(&db);
     assert_clean(&db);
     let before = counting.0.requests.load(Ordering::SeqCst);
-    // Once for what the last call has ended, and then not again.
+    // One request notices that the last call has completed everything; later calls need none.
     (0..100).for_each(|_| assert_eq!(block_on(db.resume_deletions()).unwrap(), 0));
     let requests = counting.0.requests.load(Ordering::SeqCst) - before;
     assert!(requests <= 1, "{requests} requests for nothing");
 }
 
 #[test]
-fn an_engine_that_was_killed_while_clearing_opens_at_once() {
+fn an_engine_killed_while_it_removes_entities_opens_at_once() {
     let disk = SimDisk::new(7);
     let store: Arc<dyn Store> = Arc::new(engine(&disk));
     fill(&block_on(open(MODEL, store.clone())));
@@ -147,9 +147,9 @@ fn an_engine_that_was_killed_while_clearing_opens_at_once() {
     opens_and_clears(Arc::new(engine(&disk.after_crash(7))));
 }
 
-/// What a deletion has taken breaks the rules of no new model, although it is still there to remove.
+/// Deleted entities that are not removed yet cannot violate the rules of a new model.
 #[test]
-fn a_model_can_be_changed_before_everything_is_removed() {
+fn a_model_can_be_changed_before_all_entities_are_removed() {
     let disk = SimDisk::new(7);
     let store: Arc<dyn Store> = Arc::new(engine(&disk));
     fill(&block_on(open(MODEL, store.clone())));
@@ -165,7 +165,7 @@ fn a_model_can_be_changed_before_everything_is_removed() {
 }
 
 #[test]
-fn so_does_a_store_that_is_shared() {
+fn a_shared_store_opens_at_once_while_entities_are_removed() {
     let store: Arc<dyn Store> = Arc::new(InFront(Shared(Arc::new(engine(&SimDisk::new(7))))));
     fill(&block_on(open(MODEL, store.clone())));
     remove_a_part(&store);

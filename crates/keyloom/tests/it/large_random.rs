@@ -1,6 +1,6 @@
-//! Large deletions on random models, cut anywhere: by whoever looks between two calls of the store,
-//! by dropping the call, by the power. At every moment all there is to see is what the naive database
-//! was before, or what it is after; it then goes on in the background, and ends as after.
+//! Large deletions on random models, observed between any two calls of the store, dropped anywhere,
+//! or interrupted by a power failure. At every moment all queries return the state of the naive
+//! database before or after; the deletion then resumes in the background and completes.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use proptest::prelude::*;
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::power;
-use crate::rig::{Plain, end_deletions, reference_at};
-use crate::world::{Draw, Key, Naive, Readable, Thing, What, Wish, World, open};
+use crate::rig::{Plain, end_deletions, memory_store_at};
+use crate::world::{Action, Draw, Key, Naive, Readable, Request, Thing, World, open};
 
-/// More than this takes part in a deletion that is too large for one transaction.
+/// A deletion of more entities than this is too large for one transaction.
 const CAST_MAX: usize = 24;
-/// How many looks there are at one deletion, about.
+/// The approximate number of checks during one deletion.
 const LOOKS: usize = 6;
 
-/// What is added to a model: many that refer to one of its kinds, looked at in every way.
+/// What is added to a model: entities that refer to one of its kinds, with every kind of query.
 const CROWD: &str = r#"
 [entity.zcrowd]
 id = "given"
@@ -44,7 +44,7 @@ board.zlost = { of = "loses" }
 board.zbest = { rank = "rank", by = "sort" }
 "#;
 
-/// A world with something in it that many refer to.
+/// A world with an entity that many others refer to.
 struct Scene {
     world: World,
     root: Key,
@@ -52,7 +52,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// None if nothing came to be that many can refer to, or it may not go.
+    /// `None` if there is no such entity, or it cannot be deleted.
     fn new((model, target): (&str, &str), store: Arc<dyn Store>, seed: u64) -> Option<Scene> {
         let mut random = Random::new(seed);
         let mut world = World::new(model, store, &ManualClock::new());
@@ -76,7 +76,7 @@ impl Scene {
         async move { db.delete(&self.root.kind, &self.root.id).await }
     }
 
-    /// Whether it has happened; all there is to see agrees.
+    /// Whether the deletion has taken effect; all queries agree.
     fn look(&self, random: &mut Random) -> bool {
         let Scene { world, root, after } = self;
         let db = world.db(root.tenant.as_ref());
@@ -98,7 +98,7 @@ impl Scene {
     }
 }
 
-/// The state after the deletion, with the versions that it has given to what it has cleared.
+/// The state after the deletion, with the versions of the entities whose references it cleared.
 fn with_versions(world: &World, after: &Naive) -> Naive {
     let mut after = after.clone();
     let expired: Vec<Key> = after
@@ -107,12 +107,12 @@ fn with_versions(world: &World, after: &Naive) -> Naive {
         .filter(|thing| after.is_expired(thing))
         .map(|thing| thing.key.clone())
         .collect();
-    // What has expired cannot be read, whatever has become of it.
+    // Expired entities cannot be read, whether they were deleted or not.
     let seen = |thing: &Thing| thing.version.is_none() && !expired.contains(&thing.key);
     for thing in after.things.iter_mut().filter(|thing| seen(thing)) {
         let db = world.db(thing.key.tenant.as_ref());
         let found = block_on(db.get(&thing.key.kind, &thing.key.id)).expect("it is read");
-        let version = found.expect("it is there").version().to_owned();
+        let version = found.expect("it exists").version().to_owned();
         let before = world.naive.find(&thing.key).expect("it was there");
         assert_ne!(Some(&version), before.version.as_ref(), "it has changed: {thing:?}");
         thing.version = Some(version);
@@ -120,12 +120,12 @@ fn with_versions(world: &World, after: &Naive) -> Naive {
     after
 }
 
-fn deletion(root: &Key) -> Wish {
+fn deletion(root: &Key) -> Request {
     let (kind, id) = (root.kind.clone(), Some(root.id.clone()));
-    Wish { kind, id, what: What::Delete, expected: None }
+    Request { kind, id, action: Action::Delete, expected: None }
 }
 
-/// The model with a crowd that refers to one of its kinds, and which.
+/// The model with entities that refer to one of its kinds, and that kind.
 fn with_crowd(model: &str, random: &mut Random) -> Option<(String, String)> {
     let drawn = keyloom_model::check(model).expect("a model");
     let mut kinds: Vec<String> = drawn.entities().map(|(_, entity)| entity.name.clone()).collect();
@@ -136,7 +136,7 @@ fn with_crowd(model: &str, random: &mut Random) -> Option<(String, String)> {
     })
 }
 
-/// Lets many refer to one thing, by references that cascade or are cleared.
+/// Creates many entities that refer to one, by references that cascade or are cleared.
 fn crowd(world: &mut World, target: &str, random: &mut Random) -> Option<Key> {
     let mut ways = vec![("zcrowd".to_owned(), "goes".to_owned())];
     for (_, entity) in world.naive.model.entities() {
@@ -163,7 +163,7 @@ fn crowd(world: &mut World, target: &str, random: &mut Random) -> Option<Key> {
         if world.naive.entity(&kind).id_source == IdSource::Given {
             document.insert("id", Value::from(format!("crowd{number}")));
         }
-        let create = Wish { kind, id: None, what: What::Create(document), expected: None };
+        let create = Request { kind, id: None, action: Action::Create(document), expected: None };
         world.change(tenant.as_ref(), &[create]);
         let cast = world.naive.transact(root.tenant.as_ref(), &[deletion(&root)], &[]);
         if cast.is_ok_and(|answer| answer.cast > CAST_MAX + 4) {
@@ -173,7 +173,7 @@ fn crowd(world: &mut World, target: &str, random: &mut Random) -> Option<Key> {
     world.naive.find(&root).is_some().then_some(root)
 }
 
-/// Random models on a store, so many in an ordinary run, and whether there was anything to see.
+/// Runs random models on a store, by default so many, and asserts that some had a large deletion.
 fn run(count: u32, play: impl Fn((&str, &str), u64) -> Option<()>) {
     let seen = Cell::new(0);
     for_all(count, (drafts().prop_map(Readable), any::<u64>().no_shrink()), |(draft, seed)| {
@@ -185,9 +185,9 @@ fn run(count: u32, play: impl Fn((&str, &str), u64) -> Option<()>) {
     assert!(seen.get() > 0, "there was no large deletion");
 }
 
-/// Every third one without sets and adding.
+/// Every third one is without sets and additions.
 fn store_of(seed: u64) -> Arc<dyn Store> {
-    let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
     if seed.is_multiple_of(3) { Arc::new(InFront(Plain(store))) } else { store }
 }
 
@@ -197,7 +197,7 @@ fn slow(model: &str, scene: &Scene) -> Db {
 }
 
 #[test]
-fn whoever_looks_between_two_calls_sees_before_or_after() {
+fn readers_between_any_two_calls_see_the_state_before_or_after() {
     run(16, |(model, target), seed| {
         let mut random = Random::new(seed);
         let steps = {
@@ -225,7 +225,7 @@ fn whoever_looks_between_two_calls_sees_before_or_after() {
 }
 
 #[test]
-fn a_call_that_is_dropped_anywhere_leaves_before_or_after_and_goes_on() {
+fn a_deletion_dropped_at_any_call_is_atomic_and_resumes() {
     run(10, |(model, target), seed| {
         let mut random = Random::new(seed);
         let mut cut = None;
@@ -253,7 +253,7 @@ fn a_call_that_is_dropped_anywhere_leaves_before_or_after_and_goes_on() {
                     assert_eq!(scene.look(&mut random), is_gone, "it is decided");
                 }
             })
-            .expect("it goes on");
+            .expect("it continues");
             if is_gone {
                 assert_eq!(block_on(scene.world.db.operations()).expect("they are read"), []);
             }
@@ -269,7 +269,7 @@ fn a_call_that_is_dropped_anywhere_leaves_before_or_after_and_goes_on() {
 }
 
 #[test]
-fn a_power_cut_anywhere_leaves_before_or_after_and_goes_on() {
+fn a_deletion_interrupted_by_a_power_failure_is_atomic_and_resumes() {
     run(8, |(model, target), seed| {
         let mut random = Random::new(seed);
         let disk = SimDisk::new(seed);
@@ -301,7 +301,7 @@ fn a_power_cut_anywhere_leaves_before_or_after_and_goes_on() {
             let scene = Scene { world, root: root.clone(), after: after.clone() };
             let is_gone = scene.look(&mut random);
             assert!(is_gone || !done.is_some_and(|(is_done, _)| is_done), "it was acknowledged");
-            block_on(scene.world.db.resume_deletions()).expect("it goes on");
+            block_on(scene.world.db.resume_deletions()).expect("it continues");
             assert_eq!(scene.look(&mut random), is_gone, "it is decided");
             assert_eq!(block_on(scene.world.db.operations()).expect("they are read"), []);
             scene.world.check_verify();

@@ -1,6 +1,6 @@
 //! A page has a cursor `next` exactly if something follows, and `previous` exactly if something
-//! precedes, whatever the filter, the order, the way in which matches are found, and the page size.
-//! A full last page once had a `next` that led to an empty page.
+//! precedes, whatever the filter, the order, the strategy and the page size. Earlier, a full last
+//! page had a `next` that led to an empty page.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ list.newest = { order = "-created", facets = ["language", "rating"] }
 
 const COMMENTS: i64 = 120;
 
-/// A comment as the reference keeps it.
+/// The expected state of a comment.
 struct Comment {
     id: String,
     language: &'static str,
@@ -33,7 +33,7 @@ struct Comment {
     is_red: bool,
 }
 
-/// The oldest are the only ones in `it`, so their list is at one end of every order.
+/// Only the oldest are in `it`, so they are at one end of every order.
 fn fill(db: &Db) -> Vec<Comment> {
     let mut random = Random::new(7);
     let comment = |number: i64| {
@@ -44,13 +44,13 @@ fn fill(db: &Db) -> Vec<Comment> {
         let tags = if is_red { json!({ "color": "red" }) } else { json!({}) };
         let document =
             json!({ "language": language, "rating": rating, "created": created, "tags": tags });
-        let id = block_on(db.create("comment", &document)).expect("it is made").id().to_owned();
+        let id = block_on(db.create("comment", &document)).expect("it is created").id().to_owned();
         Comment { id, language, rating, created, is_red }
     };
     (0..COMMENTS).map(comment).collect()
 }
 
-/// A filter, and the same in plain words.
+/// A filter, and the same as a predicate.
 type Case = (fn() -> Filter, fn(&Comment) -> bool);
 
 const CASES: &[Case] = &[
@@ -76,7 +76,7 @@ const STRATEGIES: [Strategy; 4] =
     [Strategy::Cheapest, Strategy::Walk, Strategy::Merge, Strategy::Match];
 
 #[test]
-fn next_and_previous_are_there_exactly_if_something_follows_or_precedes() {
+fn next_and_previous_are_present_exactly_if_something_follows_or_precedes() {
     for matching in [MatchingUse::Rows, MatchingUse::Sets] {
         each_store(|store| check_store(store, matching));
     }
@@ -106,7 +106,7 @@ fn check_store(store: Arc<dyn Store>, matching: MatchingUse) {
     }
 }
 
-/// Every divisor of the number of matches, and sizes at which the last page is short or alone.
+/// Every divisor of the number of matches, and sizes with a short last page or only one page.
 fn is_tried(size: usize, matches: usize) -> bool {
     size <= 3 || matches.is_multiple_of(size) || size + 1 >= matches
 }

@@ -1,4 +1,4 @@
-//! Documents as JSON and as people's own types; databases on every store.
+//! Documents as JSON and as user types; databases on every store.
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

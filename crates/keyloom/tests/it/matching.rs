@@ -1,6 +1,6 @@
-//! Lists narrowed by tags and facets are what a naive filter over all entities says: for random
-//! entities and filters, on pages of any size, in both directions, however they are found and kept,
-//! and whatever is written between two pages.
+//! Lists filtered by tags and facets equal a naive filter over all entities: for random entities
+//! and filters, on pages of any size, in both directions, with every strategy and storage of
+//! posting lists, and whatever is written between two pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use keyloom_value::Value;
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, engine, reference_at};
+use crate::rig::{assert_clean, engine, memory_store_at};
 
 const MODEL: &str = r#"
 [entity.task]
@@ -31,7 +31,7 @@ list.cool    = { where = { hot = false }, facets = ["color"] }
 "#;
 
 const KEYS: [&str; 3] = ["a", "b", "c"];
-/// Also one that nobody has.
+/// Including one that no task has.
 const ASKED_KEYS: [&str; 4] = ["a", "b", "c", "d"];
 const VALUES: [&str; 2] = ["x", "y"];
 const COLORS: [&str; 3] = ["red", "green", "blue"];
@@ -39,7 +39,7 @@ const COLORS: [&str; 3] = ["red", "green", "blue"];
 const SEEDS: u64 = 8;
 const STEPS: usize = 60;
 
-/// A task as a test remembers it; tasks are numbered in order of creation.
+/// The expected state of a task; tasks are numbered in order of creation.
 #[derive(Clone, Debug, PartialEq)]
 struct Task {
     number: usize,
@@ -51,7 +51,7 @@ struct Task {
 }
 
 impl Task {
-    /// What is counted of it: its value of a facet, its tag of a key, or all of its keys.
+    /// What counts of matches count: its value of a facet, its tag of a key, or all of its keys.
     fn values(&self, facet: Option<&str>, key: Option<&str>) -> Vec<String> {
         match (facet, key) {
             (Some("color"), _) => vec![self.color.to_owned()],
@@ -63,85 +63,85 @@ impl Task {
     }
 }
 
-/// A filter that a test can judge by itself.
+/// A filter that the test can evaluate itself.
 #[derive(Clone, Debug)]
-enum Wish {
+enum Predicate {
     Tag(&'static str, &'static str),
     HasTag(&'static str),
     Color(&'static str),
     Hot(bool),
     Rank(i64),
-    All(Vec<Wish>),
-    Any(Vec<Wish>),
-    Not(Box<Wish>),
+    All(Vec<Predicate>),
+    Any(Vec<Predicate>),
+    Not(Box<Predicate>),
 }
 
-impl Wish {
-    fn draw(random: &mut Random, list: &str, depth: u32) -> Wish {
+impl Predicate {
+    fn draw(random: &mut Random, list: &str, depth: u32) -> Predicate {
         let tag = |random: &mut Random| {
-            Wish::Tag(random.pick::<&str>(&KEYS), random.pick::<&str>(&VALUES))
+            Predicate::Tag(random.pick::<&str>(&KEYS), random.pick::<&str>(&VALUES))
         };
         let some = |random: &mut Random| {
             let count = random.below(4);
-            (0..count).map(|_| Wish::draw(random, list, depth + 1)).collect()
+            (0..count).map(|_| Predicate::draw(random, list, depth + 1)).collect()
         };
         match random.below(if depth < 3 { 9 } else { 5 }) {
             0..=1 => tag(random),
-            2 => Wish::HasTag(random.pick::<&str>(&ASKED_KEYS)),
+            2 => Predicate::HasTag(random.pick::<&str>(&ASKED_KEYS)),
             3 | 4 => match (list, random.below(2)) {
                 ("all", _) => tag(random),
-                ("ranked", 0) => Wish::Hot(random.chance(1, 2)),
-                ("by_team", 0) => Wish::Rank(random.below(10) as i64),
-                _ => Wish::Color(random.pick::<&str>(&COLORS)),
+                ("ranked", 0) => Predicate::Hot(random.chance(1, 2)),
+                ("by_team", 0) => Predicate::Rank(random.below(10) as i64),
+                _ => Predicate::Color(random.pick::<&str>(&COLORS)),
             },
-            5 | 6 => Wish::All(some(random)),
-            7 => Wish::Any(some(random)),
-            _ => Wish::Not(Box::new(Wish::draw(random, list, depth + 1))),
+            5 | 6 => Predicate::All(some(random)),
+            7 => Predicate::Any(some(random)),
+            _ => Predicate::Not(Box::new(Predicate::draw(random, list, depth + 1))),
         }
     }
 
     fn filter(&self) -> Filter {
         match self {
-            Wish::Tag(key, value) => Filter::tag(*key, *value),
-            Wish::HasTag(key) => Filter::has_tag(*key),
-            Wish::Color(color) => Filter::facet("color", *color),
-            Wish::Hot(hot) => Filter::facet("hot", Value::Bool(*hot)),
-            Wish::Rank(rank) => Filter::facet("rank", *rank),
-            Wish::All(wishes) => Filter::all(wishes.iter().map(Wish::filter)),
-            Wish::Any(wishes) => Filter::any(wishes.iter().map(Wish::filter)),
-            Wish::Not(wish) => wish.filter().not(),
+            Predicate::Tag(key, value) => Filter::tag(*key, *value),
+            Predicate::HasTag(key) => Filter::has_tag(*key),
+            Predicate::Color(color) => Filter::facet("color", *color),
+            Predicate::Hot(hot) => Filter::facet("hot", Value::Bool(*hot)),
+            Predicate::Rank(rank) => Filter::facet("rank", *rank),
+            Predicate::All(predicates) => Filter::all(predicates.iter().map(Predicate::filter)),
+            Predicate::Any(predicates) => Filter::any(predicates.iter().map(Predicate::filter)),
+            Predicate::Not(predicate) => predicate.filter().not(),
         }
     }
 
-    /// Whether it is about nothing but one facet.
+    /// Whether it only tests one facet.
     fn is_by(&self, facet: &str) -> bool {
         match self {
-            Wish::Tag(..) | Wish::HasTag(_) => false,
-            Wish::Color(_) => facet == "color",
-            Wish::Hot(_) => facet == "hot",
-            Wish::Rank(_) => facet == "rank",
-            Wish::All(wishes) | Wish::Any(wishes) => {
-                !wishes.is_empty() && wishes.iter().all(|wish| wish.is_by(facet))
+            Predicate::Tag(..) | Predicate::HasTag(_) => false,
+            Predicate::Color(_) => facet == "color",
+            Predicate::Hot(_) => facet == "hot",
+            Predicate::Rank(_) => facet == "rank",
+            Predicate::All(predicates) | Predicate::Any(predicates) => {
+                !predicates.is_empty() && predicates.iter().all(|predicate| predicate.is_by(facet))
             }
-            Wish::Not(wish) => wish.is_by(facet),
+            Predicate::Not(predicate) => predicate.is_by(facet),
         }
     }
 
     fn holds(&self, task: &Task) -> bool {
         match self {
-            Wish::Tag(key, value) => task.tags.get(key) == Some(value),
-            Wish::HasTag(key) => task.tags.contains_key(key),
-            Wish::Color(color) => task.color == *color,
-            Wish::Hot(hot) => task.hot == *hot,
-            Wish::Rank(rank) => task.rank == *rank,
-            Wish::All(wishes) => wishes.iter().all(|wish| wish.holds(task)),
-            Wish::Any(wishes) => wishes.iter().any(|wish| wish.holds(task)),
-            Wish::Not(wish) => !wish.holds(task),
+            Predicate::Tag(key, value) => task.tags.get(key) == Some(value),
+            Predicate::HasTag(key) => task.tags.contains_key(key),
+            Predicate::Color(color) => task.color == *color,
+            Predicate::Hot(hot) => task.hot == *hot,
+            Predicate::Rank(rank) => task.rank == *rank,
+            Predicate::All(predicates) => predicates.iter().all(|predicate| predicate.holds(task)),
+            Predicate::Any(predicates) => predicates.iter().any(|predicate| predicate.holds(task)),
+            Predicate::Not(predicate) => !predicate.holds(task),
         }
     }
 }
 
-/// A database, and what should be in it.
+/// A database and its expected content.
 struct World {
     db: Db,
     tasks: BTreeMap<String, Task>,
@@ -175,13 +175,13 @@ impl World {
         }
     }
 
-    /// Creates, changes or deletes one; returns the id of what was there before.
+    /// Creates, changes or deletes a task; returns the id of a task that existed before.
     fn change(&mut self) -> Option<String> {
         let ids: Vec<String> = self.tasks.keys().cloned().collect();
         if ids.is_empty() || self.random.chance(3, 5) {
             let task = self.draw(self.created);
             self.created += 1;
-            let made = block_on(self.db.create("task", &document(&task))).expect("it is made");
+            let made = block_on(self.db.create("task", &document(&task))).expect("it is created");
             self.tasks.insert(made.id().to_owned(), task);
             return None;
         }
@@ -198,14 +198,14 @@ impl World {
         Some(id)
     }
 
-    /// The ids that a question should be answered with, in order.
-    fn expected(&self, list: &str, wish: &Wish, team: &str) -> Vec<String> {
+    /// The expected ids of a query, in order.
+    fn expected(&self, list: &str, predicate: &Predicate, team: &str) -> Vec<String> {
         let is_in = |task: &Task| match list {
             "cool" => !task.hot,
             "by_team" => task.team == Some(team),
             _ => true,
         };
-        let fitting = self.tasks.iter().filter(|(_, task)| is_in(task) && wish.holds(task));
+        let fitting = self.tasks.iter().filter(|(_, task)| is_in(task) && predicate.holds(task));
         let mut fitting: Vec<(&String, &Task)> = fitting.collect();
         fitting.sort_by_key(|(_, task)| {
             let rank = match list {
@@ -218,17 +218,17 @@ impl World {
         fitting.into_iter().map(|(id, _)| id.clone()).collect()
     }
 
-    /// One random question, read page by page.
+    /// Runs one random query, page by page.
     fn ask(&mut self) {
         let list = *self.random.pick(&["all", "ranked", "by_team", "cool"]);
         let team = *self.random.pick(&["one", "two", "three"]);
-        let wish = Wish::draw(&mut self.random, list, 0);
+        let predicate = Predicate::draw(&mut self.random, list, 0);
         let strategies = [Strategy::Cheapest, Strategy::Walk, Strategy::Merge, Strategy::Match];
         let strategy = *self.random.pick(&strategies);
         let limit = 1 + self.random.below(7) as u32;
         let is_backward = self.random.chance(1, 2);
         let rows = *self.random.pick(&[1, 4, 30, 5_000]);
-        let mut query = self.db.list("task", list).filter(wish.filter()).limit(limit);
+        let mut query = self.db.list("task", list).filter(predicate.filter()).limit(limit);
         query = query.strategy(strategy).budget(Budget { rows, ..Budget::STANDARD });
         if list == "by_team" {
             query = query.by("team", team);
@@ -236,8 +236,9 @@ impl World {
         if is_backward {
             query = query.backward();
         }
-        let story = format!("{list} {team} {wish:?} {strategy:?} {limit} {is_backward} {rows}");
-        let mut before = self.expected(list, &wish, team);
+        let story =
+            format!("{list} {team} {predicate:?} {strategy:?} {limit} {is_backward} {rows}");
+        let mut before = self.expected(list, &predicate, team);
         let total = block_on(query.total()).expect("it is counted");
         match total.end {
             End::Exhausted => assert_eq!(total.count, before.len() as u64, "{story}"),
@@ -251,7 +252,7 @@ impl World {
             assert_eq!(ids(&pages), before, "{story}");
             let back = self.walk_back(&query, pages.last(), |_| {});
             assert_eq!(ids(&back), before, "back: {story}");
-            // Only what was read for a page can cut it short.
+            // A page is only short if its read limit was reached.
             if rows == 5_000 {
                 assert_eq!(shapes(&back), shapes(&pages), "{story}");
             }
@@ -263,11 +264,11 @@ impl World {
         }
     }
 
-    /// What those have in common who pass is what a naive count says, in pieces of any size.
+    /// The values counted over the matches equal a naive count, in pages of any size.
     fn count(&mut self) {
         let list = *self.random.pick(&["all", "ranked", "by_team", "cool"]);
         let team = *self.random.pick(&["one", "two"]);
-        let wish = Wish::draw(&mut self.random, list, 0);
+        let predicate = Predicate::draw(&mut self.random, list, 0);
         let facet = match list {
             "ranked" => Some(*self.random.pick(&["color", "hot"])),
             "by_team" => Some(*self.random.pick(&["color", "rank"])),
@@ -278,15 +279,15 @@ impl World {
         let key = *self.random.pick(&[None, Some("a"), Some("b"), Some("d")]);
         let prefix = *self.random.pick(&["", "a", "x", "xy"]);
         let (limit, rows) = (1 + self.random.below(4) as u32, *self.random.pick(&[3, 30, 5_000]));
-        let mut query = self.db.list("task", list).filter(wish.filter()).limit(limit);
+        let mut query = self.db.list("task", list).filter(predicate.filter()).limit(limit);
         query = query.budget(Budget { rows, ..Budget::STANDARD });
         if list == "by_team" {
             query = query.by("team", team);
         }
         let mut expected: BTreeMap<String, u64> = BTreeMap::new();
-        // A filter by the facet alone is no filter of its counts.
-        let is_left_out = facet.is_some_and(|facet| wish.is_by(facet));
-        let counted = if is_left_out { Wish::All(vec![]) } else { wish.clone() };
+        // A filter by the facet alone does not filter the counts of that facet.
+        let is_left_out = facet.is_some_and(|facet| predicate.is_by(facet));
+        let counted = if is_left_out { Predicate::All(vec![]) } else { predicate.clone() };
         for id in self.expected(list, &counted, team) {
             for value in self.tasks[&id].values(facet, key) {
                 if facet.is_some() || value.starts_with(prefix) {
@@ -299,7 +300,7 @@ impl World {
             prefix: prefix.to_owned(),
             ..FindTags::default()
         };
-        let story = format!("{list} {team} {wish:?} {facet:?} {find:?} {limit} {rows}");
+        let story = format!("{list} {team} {predicate:?} {facet:?} {find:?} {limit} {rows}");
         let mut found: BTreeMap<String, u64> = BTreeMap::new();
         for _ in 0..10_000 {
             let page = match facet {
@@ -323,14 +324,14 @@ impl World {
         panic!("a count ends");
     }
 
-    /// What is not touched while it is read is on exactly one page, in order.
+    /// Tasks that do not change while pages are read are on exactly one page, in order.
     fn ask_beside_changes(&mut self, query: &ListQuery, before: &[String], story: &str) {
         let mut touched = BTreeSet::new();
         let pages = self.walk(query, |world| touched.extend(world.change()));
         assert_steady((before, &ids(&pages)), &touched, story);
     }
 
-    /// The same on the way back from the last page.
+    /// The same backward from the last page.
     fn ask_back_beside_changes(
         &mut self,
         query: &ListQuery,
@@ -358,7 +359,7 @@ impl World {
         panic!("a walk ends");
     }
 
-    /// All pages up to one that was read just now.
+    /// All pages before the one that was just read.
     fn walk_back(
         &mut self,
         query: &ListQuery,
@@ -386,7 +387,7 @@ fn assert_steady((before, found): (&[String], &[String]), touched: &BTreeSet<Str
     };
     let known: BTreeSet<&String> = before.iter().collect();
     let mut kept = steady(found);
-    // What is new may be on a page or not.
+    // New tasks may or may not be on a page.
     kept.retain(|id| known.contains(id));
     assert_eq!(kept, steady(before), "{story}\nfound {found:?}");
 }
@@ -396,7 +397,7 @@ fn ids(pages: &[Page]) -> Vec<String> {
     items.map(|item| item.id().to_owned()).collect()
 }
 
-/// How much is on each page, but for those at which a walk met nothing that fits.
+/// The size of each page, except pages without matches.
 fn shapes(pages: &[Page]) -> Vec<usize> {
     pages.iter().map(|page| page.items.len()).filter(|items| *items > 0).collect()
 }
@@ -424,26 +425,26 @@ fn play(make: impl Fn() -> Arc<dyn Store>, matching: MatchingUse) {
     }
 }
 
-fn reference() -> Arc<dyn Store> {
-    Arc::new(reference_at(&ManualClock::new()))
+fn memory_store() -> Arc<dyn Store> {
+    Arc::new(memory_store_at(&ManualClock::new()))
 }
 
 #[test]
-fn filters_on_the_reference_with_sets_say_what_a_naive_filter_says() {
-    play(reference, MatchingUse::Sets);
+fn filters_with_sets_on_the_memory_store_match_a_naive_filter() {
+    play(memory_store, MatchingUse::Sets);
 }
 
 #[test]
-fn filters_on_the_reference_with_rows_say_what_a_naive_filter_says() {
-    play(reference, MatchingUse::Rows);
+fn filters_with_rows_on_the_memory_store_match_a_naive_filter() {
+    play(memory_store, MatchingUse::Rows);
 }
 
 #[test]
-fn filters_on_the_engine_with_sets_say_what_a_naive_filter_says() {
+fn filters_with_sets_on_the_engine_match_a_naive_filter() {
     play(|| Arc::new(engine(&SimDisk::new(0))), MatchingUse::Sets);
 }
 
 #[test]
-fn filters_on_the_engine_with_rows_say_what_a_naive_filter_says() {
+fn filters_with_rows_on_the_engine_match_a_naive_filter() {
     play(|| Arc::new(engine(&SimDisk::new(0))), MatchingUse::Rows);
 }

@@ -1,5 +1,5 @@
-//! What is kept for tags and facets: across changes of the model and of how it is kept, under many
-//! writers, and when it is damaged.
+//! Posting lists and index keys for tags and facets: across changes of the model and of their
+//! storage, with many writers, and when they are damaged.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, each_store, engine, findings, open, reference_at};
+use crate::rig::{assert_clean, each_store, engine, findings, memory_store_at, open};
 
 const PLAIN: &str = r#"
 [entity.note]
@@ -36,7 +36,7 @@ list.all = { facets = ["kind"] }
 /// A store, and its background work.
 type Settling<'s> = (Arc<dyn Store>, &'s dyn Fn());
 
-/// The texts of what passes a filter.
+/// The texts of the entities that pass a filter.
 fn texts(db: &Db, filter: Filter) -> Vec<String> {
     let page = block_on(db.list("note", "all").filter(filter).read()).expect("a page");
     let text = |item: &keyloom::Record| {
@@ -54,13 +54,13 @@ fn keeping(model: &str, store: Arc<dyn Store>, matching: MatchingUse) -> Db {
 
 fn note(db: &Db, text: &str, tags: serde_json::Value) {
     let document = json!({ "text": text, "tags": tags });
-    block_on(db.create("note", &document)).expect("it is made");
+    block_on(db.create("note", &document)).expect("it is created");
 }
 
 #[test]
-fn tags_and_facets_that_come_with_a_model_find_what_was_there() {
+fn new_tags_and_facets_find_existing_entities() {
     let of_engine = Arc::new(engine(&SimDisk::new(0)));
-    let in_memory = Arc::new(reference_at(&ManualClock::new()));
+    let in_memory = Arc::new(memory_store_at(&ManualClock::new()));
     let stores: [Settling<'_>; 2] = [
         (in_memory, &|| {}),
         (of_engine.clone(), &|| of_engine.settle().expect("the new index is filled")),
@@ -68,7 +68,7 @@ fn tags_and_facets_that_come_with_a_model_find_what_was_there() {
     for (store, settle) in stores {
         let db = block_on(open(PLAIN, store.clone()));
         for text in ["one", "two", "three"] {
-            block_on(db.create("note", &json!({ "text": text }))).expect("it is made");
+            block_on(db.create("note", &json!({ "text": text }))).expect("it is created");
         }
         let db = block_on(open(TAGGED, store.clone()));
         settle();
@@ -83,10 +83,10 @@ fn tags_and_facets_that_come_with_a_model_find_what_was_there() {
     }
 }
 
-/// A list of all in order of creation is kept with the numbers. It leaves when it is about something
-/// else, or when there are no numbers any more, and what was elsewhere stays there.
+/// A list of all entities in order of creation shares the slot of the ordinals. It moves when its
+/// definition changes or entities have no ordinals any more; other lists stay where they are.
 #[test]
-fn a_list_that_is_also_the_list_of_numbers_can_become_another_and_back() {
+fn the_list_by_ordinal_can_be_redefined_and_restored() {
     let tagged = |lists: &str| TAGGED.replace("list.all = { facets = [\"kind\"] }", lists);
     let plain = |lists: &str| PLAIN.replace("list.all = {}", lists);
     let facets = "list.all = { facets = [\"kind\"] }";
@@ -101,14 +101,14 @@ fn a_list_that_is_also_the_list_of_numbers_can_become_another_and_back() {
     go_through(&[plain(facets), plain("list.all = {}"), plain(facets)]);
 }
 
-/// Opens the same data with one model after the other, each time with one note more.
+/// Opens the same data with one model after the other, adding a note each time.
 fn go_through(models: &[String]) {
     let store = Arc::new(engine(&SimDisk::new(0)));
     let mut expected = BTreeSet::new();
     for (step, model) in models.iter().enumerate() {
         let db = block_on(open(model, store.clone()));
         store.settle().expect("new indexes are filled");
-        block_on(db.create("note", &json!({ "text": format!("{step}") }))).expect("it is made");
+        block_on(db.create("note", &json!({ "text": format!("{step}") }))).expect("it is created");
         expected.insert(format!("{step}"));
         block_on(db.backfill(|_| {})).expect("it is filled");
         let all = block_on(db.list("note", "all").read()).expect("a page");
@@ -124,26 +124,27 @@ fn go_through(models: &[String]) {
     }
 }
 
-/// What two notes would write together is what each would write alone, also where both join one set.
+/// Two notes together write what each writes alone, even if both are added to the same set.
 #[test]
-fn what_several_changes_would_write_is_told_of_each() {
+fn explaining_several_changes_reports_the_writes_of_each() {
     for matching in [MatchingUse::Sets, MatchingUse::Rows] {
         let db = keeping(TAGGED, Arc::new(engine(&SimDisk::new(0))), matching);
         let create = |text: &str| {
             let document = json!({ "text": text, "tags": { "a": "x", "b": "y" } });
             Change::create("note", &document).expect("a change")
         };
-        let alone = block_on(db.rehearse(vec![create("one")])).expect("it is told");
-        let both = block_on(db.rehearse(vec![create("one"), create("two")])).expect("it is told");
+        let alone = block_on(db.rehearse(vec![create("one")])).expect("it is reported");
+        let both =
+            block_on(db.rehearse(vec![create("one"), create("two")])).expect("it is reported");
         assert!(alone.sets + alone.rows.len() as u64 > 5, "{alone:?}");
         assert_eq!((both.sets, both.rows.len()), (alone.sets * 2, alone.rows.len() * 2));
         assert_eq!(both.write_units(), alone.write_units() * 2);
     }
 }
 
-/// Entities are read in batches, and none after the budget is spent.
+/// Entities are read in batches, and none once the budget is spent.
 #[test]
-fn a_filtered_page_of_large_entities_ends_with_its_budget() {
+fn a_filtered_page_of_large_entities_ends_when_its_budget_is_spent() {
     let model = TAGGED.replace("list.all = {", "list.all = { order = \"text\",");
     each_store(|store| {
         let db = block_on(open(&model, store));
@@ -169,7 +170,7 @@ fn a_filtered_page_of_large_entities_ends_with_its_budget() {
 }
 
 #[test]
-fn what_is_kept_as_sets_can_be_kept_as_rows_and_back() {
+fn posting_lists_convert_between_sets_and_rows() {
     each_store(|store| {
         let db = keeping(TAGGED, store.clone(), MatchingUse::Sets);
         for n in 0..120 {
@@ -198,7 +199,7 @@ fn what_is_kept_as_sets_can_be_kept_as_rows_and_back() {
 }
 
 #[test]
-fn a_set_with_too_many_or_too_few_members_is_found_and_repaired() {
+fn a_set_with_missing_or_extra_members_is_reported_and_repaired() {
     each_store(|store| {
         let db = block_on(open(TAGGED, store.clone()));
         note(&db, "one", json!({ "a": "x" }));
@@ -225,16 +226,17 @@ fn a_set_with_too_many_or_too_few_members_is_found_and_repaired() {
         let damage = TransactWrite { sets: changes, ..TransactWrite::default() };
         block_on(store.transact_write(damage)).expect("it is damaged");
         let found = block_on(findings(&db));
-        // Every set lacks the first and has a stranger; tags have the second, which has none.
+        // Every set lacks the first note and has an unknown ordinal; sets of tags have the second
+        // note, which has no tags.
         assert_eq!(found.len(), names.len() * 2 + 2 + 1, "{found:#?}");
-        block_on(db.verify(Repair::Yes, |_| {})).expect("it is mended");
+        block_on(db.verify(Repair::Yes, |_| {})).expect("it is repaired");
         assert_clean(&db);
         assert_eq!(texts(&db, Filter::tag("a", "x")), ["one"]);
     });
 }
 
 #[test]
-fn many_writers_get_numbers_of_their_own() {
+fn concurrent_writers_get_distinct_ordinals() {
     let store: Arc<dyn Store> = Arc::new(engine(&SimDisk::new(0)));
     let db = block_on(open(TAGGED, store.clone()));
     std::thread::scope(|scope| {
@@ -254,7 +256,7 @@ fn many_writers_get_numbers_of_their_own() {
 }
 
 #[test]
-fn tags_are_listed_with_how_many_have_them() {
+fn tags_are_listed_with_their_counts() {
     each_store(|store| {
         let db = block_on(open(TAGGED, store.clone()));
         for tags in [json!({ "a": "x", "ab": "z" }), json!({ "a": "xy" }), json!({ "a": "x" })] {
@@ -301,7 +303,7 @@ fn a_cursor_belongs_to_its_filter() {
         let (a, b) = (Filter::tag("a", "x"), Filter::tag("b", "y"));
         let page = block_on(ask(Filter::all([a.clone(), b.clone()])).read()).expect("a page");
         let next = page.next.expect("there is more");
-        // The same filter in other words is the same filter.
+        // An equivalent filter is the same filter.
         let same = ask(Filter::all([b.clone(), a.clone(), b])).after(next.clone());
         assert_eq!(block_on(same.read()).expect("a page").items.len(), 2);
         for other in [a.clone(), a.not()] {
@@ -312,22 +314,22 @@ fn a_cursor_belongs_to_its_filter() {
 }
 
 #[test]
-fn several_changes_in_one_transaction_keep_their_sets() {
+fn several_changes_in_one_transaction_update_their_sets() {
     each_store(|store| {
         let db = block_on(open(TAGGED, store));
         let make = |text: &str| {
             Change::create("note", &json!({ "text": text, "tags": { "a": "x" } }))
                 .expect("a change")
         };
-        block_on(db.transact(vec![make("one"), make("two")])).expect("they are made");
+        block_on(db.transact(vec![make("one"), make("two")])).expect("they are created");
         assert_eq!(texts(&db, Filter::tag("a", "x")), ["one", "two"]);
         assert_clean(&db);
     });
 }
 
-/// Rows of versions that had no places by facet get them in a backfill, like those of another model.
+/// A backfill adds facet index keys to rows that were written by a version without facet indexes.
 #[test]
-fn places_by_facet_come_to_what_was_there_before_them() {
+fn facet_indexes_are_built_for_existing_entities() {
     each_store(|store| {
         let db = block_on(open(TAGGED, store.clone()));
         note(&db, "one", json!({ "a": "x" }));
@@ -344,7 +346,7 @@ fn places_by_facet_come_to_what_was_there_before_them() {
     });
 }
 
-/// Once nothing was written again, and filters looked for places of the new order.
+/// Earlier, no rows were rewritten, and filters searched for index keys of the new order.
 #[test]
 fn facets_can_change_their_order() {
     let model = |facets: &str| {
@@ -357,7 +359,7 @@ fn facets_can_change_their_order() {
         let db = block_on(open(&model("'kind', 'rank'"), store.clone()));
         for rank in 1..=5 {
             let document = json!({ "text": format!("{rank}"), "rank": rank });
-            block_on(db.create("note", &document)).expect("it is made");
+            block_on(db.create("note", &document)).expect("it is created");
         }
         drop(db);
         let db = block_on(open(&model("'rank', 'kind'"), store));
@@ -368,7 +370,7 @@ fn facets_can_change_their_order() {
     });
 }
 
-/// Leaves a table as a version without places by facet had it.
+/// Changes a table to what a version without facet indexes wrote.
 fn take_places_by_facet(store: &dyn Store) {
     let table = TableName::new(&Options::default().table).expect("a name");
     let rows = block_on(store.scan(Scan::new(&table))).expect("all rows").items;

@@ -1,5 +1,5 @@
-//! Changes that happen once: asked for again they are answered as the first time, whatever has
-//! changed since, whoever asks at the same moment, and wherever a crash was.
+//! Idempotent changes: a repeated call returns the result of the first one, whatever has changed
+//! since, with concurrent calls, and wherever a crash occurs.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::contents::{raw_rows, table};
 use crate::crash::{ROOMS, large_family, small_family};
 use crate::power::engine as engine_after_crash;
 use crate::rig::{
-    assert_clean, each_store, engine, engine_at, findings, open, open_at, reference_at,
+    assert_clean, each_store, engine, engine_at, findings, memory_store_at, open, open_at,
 };
 
 const MODEL: &str = r#"
@@ -56,7 +56,7 @@ async fn before(db: &Db, key: &str, changes: Vec<Change>) -> Vec<Option<Record>>
     }
 }
 
-/// How many own rows of a kind there are.
+/// The number of own rows of a kind.
 fn count(store: &dyn Store, field: &str) -> usize {
     raw_rows(store).iter().filter(|row| row.contains(field)).count()
 }
@@ -66,7 +66,7 @@ fn receipts(store: &dyn Store) -> Vec<Item> {
 }
 
 #[test]
-fn a_repeat_is_answered_as_the_first_time_and_writes_nothing() {
+fn a_repeated_call_returns_the_first_result_and_writes_nothing() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store.clone()).await;
@@ -81,7 +81,7 @@ fn a_repeat_is_answered_as_the_first_time_and_writes_nothing() {
 }
 
 #[test]
-fn a_repeat_is_answered_as_the_first_time_whatever_became_of_the_entities() {
+fn a_repeated_call_returns_the_first_result_even_if_the_entities_changed() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store.clone()).await;
@@ -92,7 +92,7 @@ fn a_repeat_is_answered_as_the_first_time_whatever_became_of_the_entities() {
             db.delete("order", &id).await.unwrap();
             assert_eq!(before(&db, "k", order("tea")).await, first);
             assert_eq!(before(&db, "l", patch()).await, second);
-            // Under another model, after a restart.
+            // Under a changed model, after a restart.
             let other = "[entity.first]\n".to_owned() + MODEL;
             let model = other.replace("fields.item", "fields.new = \"int = 7\"\nfields.item");
             let db = open(&model, store).await;
@@ -105,7 +105,7 @@ fn a_repeat_is_answered_as_the_first_time_whatever_became_of_the_entities() {
 }
 
 #[test]
-fn a_repeat_after_a_restart_of_the_store_is_answered_as_the_first_time() {
+fn a_repeated_call_after_a_restart_returns_the_first_result() {
     let disk = SimDisk::new(0);
     let store = Arc::new(engine(&disk));
     let db = block_on(open(MODEL, store.clone()));
@@ -117,9 +117,9 @@ fn a_repeat_after_a_restart_of_the_store_is_answered_as_the_first_time() {
 }
 
 #[test]
-fn every_part_of_a_change_tells_it_from_others() {
+fn a_key_is_bound_to_every_part_of_its_changes() {
     block_on(async {
-        let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+        let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
         let db = open(MODEL, store.clone()).await;
         let shop = |id| Change::put("shop", id, &json!({"name": "a"})).unwrap();
         let first = || vec![shop("s"), Change::create("order", &json!({"item": "x"})).unwrap()];
@@ -167,7 +167,7 @@ fn failed_changes_leave_no_idempotency_record_and_can_be_repeated() {
 }
 
 #[test]
-fn changes_that_change_nothing_have_a_receipt() {
+fn changes_without_effect_have_an_idempotency_record() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store).await;
@@ -184,7 +184,7 @@ fn changes_that_change_nothing_have_a_receipt() {
 }
 
 #[test]
-fn a_receipt_counts_for_a_day_and_is_then_removed_by_the_store() {
+fn an_idempotency_record_is_valid_for_a_day_and_then_removed_by_the_store() {
     let clock = ManualClock::new();
     let engine = Arc::new(engine_at(&clock));
     let db = block_on(open_at(MODEL, engine.clone(), &clock));
@@ -193,7 +193,7 @@ fn a_receipt_counts_for_a_day_and_is_then_removed_by_the_store() {
         clock.advance_ms(DAY_MS);
         assert_eq!(before(&db, "k", order("tea")).await, first);
         clock.advance_ms(1000);
-        // It is still there, and counts as gone; also for other changes.
+        // The row still exists and counts as expired, for other changes too.
         assert_eq!(receipts(&*engine).len(), 1);
         let second = now(&db, "k", order("milk")).await;
         assert_eq!(before(&db, "k", order("milk")).await, second);
@@ -206,7 +206,7 @@ fn a_receipt_counts_for_a_day_and_is_then_removed_by_the_store() {
 }
 
 #[test]
-fn a_table_of_before_gets_its_time_to_live_when_it_is_opened() {
+fn an_older_table_gets_its_time_to_live_when_it_is_opened() {
     each_store(|store| {
         block_on(async {
             drop(open(MODEL, store.clone()).await);
@@ -231,7 +231,7 @@ fn tenants_do_not_see_each_others_keys() {
             for db in &dbs[..3] {
                 before(db, "k", bill(1)).await;
             }
-            // Also of what all of them share.
+            // Shared entities too.
             for db in dbs.iter().chain([&db]) {
                 now(db, "shared", order("tea")).await;
             }
@@ -242,7 +242,7 @@ fn tenants_do_not_see_each_others_keys() {
 }
 
 #[test]
-fn an_answer_that_a_row_cannot_keep_is_refused_before_anything_is_written() {
+fn a_result_too_large_for_a_row_is_refused_before_anything_is_written() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store.clone()).await;
@@ -252,7 +252,7 @@ fn an_answer_that_a_row_cannot_keep_is_refused_before_anything_is_written() {
                 Change::create("order", &json!({"item": "tea", "note": note})).unwrap()
             };
             let rows = raw_rows(&*store);
-            // The deletion would mark what it deletes.
+            // The deletion would write tombstones first.
             let changes = vec![large(200_000), large(250_000), Change::delete("shop", "s")];
             let refused = db.transact_idempotent("k", changes).await;
             assert!(matches!(refused, Err(Error::AnswerTooLarge { .. })), "{refused:?}");
@@ -264,9 +264,9 @@ fn an_answer_that_a_row_cannot_keep_is_refused_before_anything_is_written() {
 }
 
 #[test]
-fn as_many_changes_as_fit_beside_a_receipt_happen() {
+fn as_many_changes_as_fit_beside_an_idempotency_record_are_applied() {
     block_on(async {
-        let db = open(MODEL, Arc::new(reference_at(&ManualClock::new()))).await;
+        let db = open(MODEL, Arc::new(memory_store_at(&ManualClock::new()))).await;
         let changes = |count| (0..count).flat_map(|_| order("x")).collect::<Vec<_>>();
         let refused = db.transact_idempotent("k", changes(100)).await;
         assert!(matches!(refused, Err(Error::TooLarge { rows: 101, .. })), "{refused:?}");
@@ -277,7 +277,7 @@ fn as_many_changes_as_fit_beside_a_receipt_happen() {
 #[test]
 fn keys_have_1_to_255_bytes_of_any_text() {
     block_on(async {
-        let db = open(MODEL, Arc::new(reference_at(&ManualClock::new()))).await;
+        let db = open(MODEL, Arc::new(memory_store_at(&ManualClock::new()))).await;
         for key in ["", &"x".repeat(256), &"ü".repeat(128)] {
             let refused = db.transact_idempotent(key, order("tea")).await;
             assert!(matches!(refused, Err(Error::KeyUnfit { .. })), "{refused:?}");
@@ -290,7 +290,7 @@ fn keys_have_1_to_255_bytes_of_any_text() {
 }
 
 #[test]
-fn a_damaged_receipt_is_found_and_answers_nothing() {
+fn a_damaged_idempotency_record_is_reported_and_not_used() {
     each_store(|store| {
         block_on(async {
             let db = open(MODEL, store.clone()).await;
@@ -311,12 +311,12 @@ fn a_damaged_receipt_is_found_and_answers_nothing() {
     });
 }
 
-/// A quick call with the same key comes between any two steps of a slow one.
+/// A fast call with the same key runs between any two steps of a slow one.
 #[test]
-fn of_two_calls_at_once_one_happens_and_both_are_answered_alike() {
+fn two_concurrent_calls_are_applied_once_and_return_the_same_result() {
     for Script { setup, changes, stride } in SCRIPTS {
         for step in (0..).step_by(*stride) {
-            let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+            let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
             let quick = block_on(open(ROOMS, store.clone()));
             setup(&quick);
             let slow = interleave(open(ROOMS, pausing(store)), |_| {});
@@ -339,10 +339,10 @@ fn of_two_calls_at_once_one_happens_and_both_are_answered_alike() {
 }
 
 #[test]
-fn a_call_that_was_dropped_anywhere_is_repeated_and_has_happened_once() {
+fn a_call_dropped_at_any_point_and_repeated_is_applied_once() {
     for Script { setup, changes, stride } in SCRIPTS {
         for polls in (1..).step_by(*stride) {
-            let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+            let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
             let quick = block_on(open(ROOMS, store.clone()));
             setup(&quick);
             let slow = interleave(open(ROOMS, pausing(store)), |_| {});
@@ -359,7 +359,7 @@ fn a_call_that_was_dropped_anywhere_is_repeated_and_has_happened_once() {
 }
 
 #[test]
-fn a_call_that_a_crash_cut_off_is_repeated_and_has_happened_once() {
+fn a_call_interrupted_by_a_crash_and_repeated_is_applied_once() {
     for Script { setup, changes, .. } in SCRIPTS {
         let base = SimDisk::new(0);
         let store = Arc::new(engine_after_crash(&base).unwrap());
@@ -403,16 +403,16 @@ fn try_once(disk: &SimDisk, changes: fn() -> Vec<Change>) -> Result<Vec<Option<R
     })
 }
 
-/// What happens once in all of these tests.
+/// Changes that must be applied once.
 struct Script {
     setup: fn(&Db),
     changes: fn() -> Vec<Change>,
-    /// How many calls of the store are passed over between two places that are tried.
+    /// How many calls of the store are skipped between two interruption points.
     stride: usize,
 }
 
-/// Each takes or makes something that nobody could take or make again, and leaves no room `hall`,
-/// or one with the name `once`.
+/// None of these can be applied twice. Afterwards there is no room `hall`, or one with the name
+/// `once`.
 const SCRIPTS: &[Script] = &[
     Script { setup: small_family, changes: || vec![Change::delete("room", "hall")], stride: 1 },
     Script { setup: large_family, changes: || vec![Change::delete("room", "hall")], stride: 13 },

@@ -1,5 +1,5 @@
-//! Random changes with keys, each asked for several times at once, between other changes, dropped
-//! halfway and repeated: every one of them has happened once, or failed.
+//! Random changes with idempotency keys, each called several times concurrently, among other
+//! changes, dropped halfway and repeated: each of them is applied once, or failed.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,11 +15,11 @@ use proptest::prelude::*;
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::interleavings::{Call, explain};
-use crate::rig::reference_at;
-use crate::world::{Depth, Draw, Marks, Readable, Wish, World};
+use crate::rig::memory_store_at;
+use crate::world::{Depth, Draw, Marks, Readable, Request, World};
 
 #[test]
-fn changes_with_a_key_happen_once() {
+fn changes_with_a_key_are_applied_once() {
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..30_usize);
     for_all(200, histories, |(Readable(draft), seed, steps)| {
         play(&draft.text(), seed, steps);
@@ -29,7 +29,7 @@ fn changes_with_a_key_happen_once() {
 fn play(model: &str, seed: u64, steps: usize) {
     let mut random = Random::new(seed);
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = pausing(Arc::new(reference_at(&clock)));
+    let store: Arc<dyn Store> = pausing(Arc::new(memory_store_at(&clock)));
     let mut world = World::new(model, store, &clock);
     world.marks = Marks::Some;
     for _ in 0..steps {
@@ -39,10 +39,10 @@ fn play(model: &str, seed: u64, steps: usize) {
         let mut calls = vec![];
         for _ in 0..2 {
             let drawn = Draw { naive: &world.naive, random: &mut random }.transaction();
-            calls.extend(drawn.map(|(tenant, wishes)| Call { tenant, wishes, answer: None }));
+            calls.extend(drawn.map(|(tenant, requests)| Call { tenant, requests, answer: None }));
         }
         let told = interleave(&world, &calls, round, &mut random);
-        // What is left of them is taken up, or given up, by whoever opens the database.
+        // Opening the database completes or cancels what is left of them.
         world.evolve(model).expect("it opens");
         for (index, call) in calls.iter_mut().enumerate() {
             let again = block_on(ask(&world.db(call.tenant.as_ref()), (round, index), call));
@@ -58,12 +58,12 @@ type Answer = Result<Idempotent, Error>;
 type Work<'w> = Pin<Box<dyn Future<Output = Answer> + 'w>>;
 
 async fn ask(db: &Db, (round, index): (usize, usize), call: &Call) -> Answer {
-    let changes: Vec<Change> = call.wishes.iter().map(Wish::change).collect();
+    let changes: Vec<Change> = call.requests.iter().map(Request::change).collect();
     db.transact_idempotent(&format!("{round}.{index}"), changes).await
 }
 
-/// Asks for each of the calls up to three times, and lets all go on in a random order until they
-/// are done or dropped. For each call, the answers.
+/// Makes each of the calls up to three times, and advances all in a random order until they are
+/// done or dropped. Returns the results of each call.
 fn interleave(
     world: &World,
     calls: &[Call],
@@ -91,8 +91,8 @@ fn interleave(
     told
 }
 
-/// All who were told that it happened were told the same, and one of them that it was now. It may
-/// have failed before, but not after.
+/// All successful calls return the same, and one of them that it applied the changes. Calls may
+/// fail before it, but not after.
 fn check_alike(told: &[Answer], again: &Answer) {
     let happened = told.iter().chain([again]).filter_map(|answer| answer.as_ref().ok());
     let happened: Vec<&Idempotent> = happened.collect();

@@ -12,9 +12,9 @@ use serde_json::json;
 
 use crate::contents::{first_layout, raw_rows};
 use crate::power;
-use crate::rig::{assert_clean, open, open_at, reference_at};
+use crate::rig::{assert_clean, memory_store_at, open, open_at};
 
-/// Sessions expire with everything in them; notes lose them.
+/// Sessions expire with everything in them; notes lose their references to them.
 const SESSIONS: &str = r#"
 [entity.session]
 id = "given"
@@ -39,7 +39,7 @@ const PAGES: [usize; 4] = [40, 2, 1, 3];
 fn fill(db: &Db) {
     for (number, pages) in PAGES.into_iter().enumerate() {
         let id = format!("s{number}");
-        // When tests begin; the last one stays.
+        // The start time of tests; the last session does not expire.
         let until = if number == 3 { "2030-01-01T00:00:00Z" } else { "2023-11-14T22:13:20Z" };
         block_on(db.create("session", &json!({"id": id, "until": null}))).unwrap();
         for page in 0..pages {
@@ -51,7 +51,7 @@ fn fill(db: &Db) {
     }
 }
 
-/// How many entities of each kind have rows, whether they are seen or not.
+/// The number of entities of each kind that have rows, visible or not.
 fn kept(store: &dyn Store) -> BTreeMap<String, usize> {
     let layout = first_layout(SESSIONS);
     let mut kept = BTreeMap::new();
@@ -63,7 +63,7 @@ fn kept(store: &dyn Store) -> BTreeMap<String, usize> {
 }
 
 fn put_away(db: &Db) {
-    while block_on(db.expire(1_000)).expect("it goes on") > 0 {}
+    while block_on(db.expire(1_000)).expect("it continues") > 0 {}
 }
 
 fn reopened(disk: &SimDisk) -> Option<(Arc<Engine>, Db)> {
@@ -75,7 +75,7 @@ fn reopened(disk: &SimDisk) -> Option<(Arc<Engine>, Db)> {
 }
 
 #[test]
-fn expiry_goes_on_after_a_power_cut_at_every_sync() {
+fn expiry_resumes_after_a_crash_at_every_sync() {
     let base = SimDisk::new(0);
     {
         let (engine, db) = reopened(&base).expect("a whole disk");
@@ -112,9 +112,9 @@ fn only(operations: Vec<Operation>) -> Operation {
 }
 
 #[test]
-fn a_large_deletion_and_expiry_tell_how_far_they_have_come() {
+fn large_deletions_and_expiry_report_their_progress() {
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = Arc::new(reference_at(&clock));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
     let quick = block_on(open_at(SESSIONS, store.clone(), &clock));
     fill(&quick);
     assert_eq!(block_on(quick.operations()).unwrap(), []);
@@ -136,17 +136,17 @@ fn a_large_deletion_and_expiry_tell_how_far_they_have_come() {
     assert_eq!(found.first(), Some(&("session/s0", 0, Some(42))));
     assert!(found.is_sorted_by_key(|(_, done, _)| done), "{found:?}");
     let found: Vec<(&str, u64, Option<u64>)> = of(OperationKind::Expiry);
-    // The third one is the last thing that it does.
+    // Expiring the third session is its last step.
     assert_eq!(found.last(), Some(&("session", 2, None)));
     assert_eq!(block_on(slow.operations()).unwrap(), []);
 }
 
-/// The rows of a table that are written anew are many, so that it takes several parts.
+/// Rewrites enough rows for several steps.
 #[test]
-fn a_backfill_tells_how_far_it_has_come_and_goes_on_there_after_a_restart() {
+fn a_backfill_reports_its_progress_and_resumes_there_after_a_restart() {
     let before = "[entity.thing]\nid = 'given'\nfields.size = 'int'\n";
     let after = format!("{before}list.by_size = {{ order = 'size' }}\n");
-    let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
     let db = block_on(open(before, store.clone()));
     for number in 0..1_200 {
         block_on(db.create("thing", &json!({"id": number.to_string(), "size": number}))).unwrap();
@@ -161,7 +161,7 @@ fn a_backfill_tells_how_far_it_has_come_and_goes_on_there_after_a_restart() {
             break;
         }
     }
-    // Another process finds it where this one has left it.
+    // Another process resumes where this one stopped.
     drop(slow);
     let again = block_on(open(&after, store));
     let stopped = only(block_on(again.operations()).unwrap());

@@ -1,5 +1,5 @@
-//! Pages of a list of any size, with changes between them: what is in the list all the time, at
-//! one place, is on exactly one page.
+//! Pages of any size with changes between them: an entity that stays in the list, at one position,
+//! is on exactly one page.
 
 use std::sync::Arc;
 
@@ -14,19 +14,19 @@ use pollster::block_on;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::{engine_at, reference_at};
+use crate::rig::{engine_at, memory_store_at};
 use crate::world::{Readable, Thing, World};
 
-/// Where something is in a list: its id, and the values that order it.
+/// The position of an entity in a list: its id, and the values of `order`.
 type Place = (String, Vec<Value>);
 
 #[test]
-fn pages_on_the_reference_lose_and_repeat_nothing() {
-    run(200, |clock| Arc::new(reference_at(clock)));
+fn pages_on_the_memory_store_skip_and_repeat_nothing() {
+    run(200, |clock| Arc::new(memory_store_at(clock)));
 }
 
 #[test]
-fn pages_on_the_engine_lose_and_repeat_nothing() {
+fn pages_on_the_engine_skip_and_repeat_nothing() {
     run(50, |clock| Arc::new(engine_at(clock)));
 }
 
@@ -101,7 +101,7 @@ fn read_while_changing(world: &mut World, question: &Question, random: &mut Rand
     }
 }
 
-/// Everything in the list, with its place.
+/// All entities of the list, with their positions.
 fn places(world: &World, (kind, _, tenant, by): &Question, list: &List) -> Vec<Place> {
     let naive = &world.naive;
     let listed = naive.listed(kind, list, tenant.as_ref()).into_iter();

@@ -15,7 +15,7 @@ use keyloom_value::{Item, Value};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, open, reference_at};
+use crate::rig::{assert_clean, memory_store_at, open};
 
 /// A store whose feed has several shards: the first has all changes up to a split, and two others
 /// have the later ones, by key.
@@ -95,8 +95,8 @@ fn following() -> Handlers {
 
 #[test]
 fn a_shard_that_splits_loses_nothing_and_keeps_the_order_of_each_entity() {
-    let reference: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
-    let store = Arc::new(InFront(Parted { store: reference, split: Mutex::default() }));
+    let memory: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
+    let store = Arc::new(InFront(Parted { store: memory, split: Mutex::default() }));
     let db = block_on(open(MODEL, store.clone()));
     let (mut random, handlers) = (Random::new(3), following());
     let mut expected = vec![vec![]; 5];

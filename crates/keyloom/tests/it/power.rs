@@ -1,5 +1,5 @@
-//! The power goes at every sync of a script. Afterwards everything acknowledged is there, the step
-//! under way happened as a whole or not at all, and `verify` finds nothing.
+//! Power failures at every sync of a script. Afterwards all acknowledged steps are present, the
+//! step in progress is atomic, and `verify` finds nothing.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,40 +13,40 @@ use pollster::block_on;
 use crate::contents::{Contents, Look, first_layout};
 use crate::rig::{assert_clean, open};
 
-/// Fates of what was not synced, tried for every crash.
+/// How many outcomes of unsynced writes are tried for every crash.
 const FATES: u64 = 2;
-/// How often the script is played to its end after a crash.
+/// How often the script is run to its end after a crash.
 const PLAY_ON_EVERY: u64 = 6;
 
-/// One step: with the database opened under a model, and every backfill done, do this.
+/// One step, run on a database that is opened under a model and completely backfilled.
 pub(crate) struct Step {
     pub(crate) model: &'static str,
     pub(crate) run: fn(&Db) -> Result<(), Error>,
 }
 
-/// What is there at first, and what is then done.
+/// The initial data, and the steps.
 pub(crate) struct Script {
     pub(crate) model: &'static str,
     pub(crate) setup: fn(&Db),
     pub(crate) steps: Vec<Step>,
 }
 
-/// What is seen before and after each step.
+/// What is visible before and after each step.
 struct Expected {
     before: Contents,
     after: Contents,
 }
 
 impl Script {
-    /// Plays the script once for each of its syncs, and cuts the power there. Returns how many
-    /// crashes there were.
+    /// Runs the script once for each of its syncs, with a power failure there. Returns the number
+    /// of crashes.
     pub(crate) fn crash_everywhere(&self) -> usize {
         let base = self.base();
         let expected: Vec<Expected> = (0..self.steps.len()).map(|s| self.expected(s)).collect();
         (1..).take_while(|k| self.crash_at(*k, &base, &expected)).count()
     }
 
-    /// A disk with what is there at first.
+    /// A disk with the initial data.
     fn base(&self) -> SimDisk {
         let disk = SimDisk::new(0);
         let engine = Arc::new(engine(&disk).expect("a whole disk"));
@@ -55,7 +55,7 @@ impl Script {
         disk
     }
 
-    /// What a store that never fails has before and after a step.
+    /// The content of a store without failures before and after a step.
     fn expected(&self, step: usize) -> Expected {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
         (self.setup)(&block_on(open(self.model, store.clone())));
@@ -69,7 +69,7 @@ impl Script {
         Expected { before, after: self.look(&*store, step) }
     }
 
-    /// False if there are not so many syncs.
+    /// Returns false if there are fewer syncs.
     fn crash_at(&self, k: u64, base: &SimDisk, expected: &[Expected]) -> bool {
         let disk = base.after_crash(k);
         disk.crash_at_sync(k);
@@ -91,7 +91,7 @@ impl Script {
         true
     }
 
-    /// `done` steps were acknowledged; `step` is the one under way.
+    /// `done` steps were acknowledged; `step` is in progress.
     fn check(
         &self,
         disk: &SimDisk,
@@ -128,7 +128,7 @@ impl Script {
         }
     }
 
-    /// Before anybody went on: a reader sees what was before, or what is after.
+    /// Before anything is resumed, a reader sees the state before or after the step.
     fn check_unresumed(&self, store: &dyn Store, before: &Contents, after: &Contents) {
         if block_on(store.list_tables()).expect("the store answers").is_empty() {
             return;
@@ -146,7 +146,7 @@ impl Script {
         Look { store, layout: &layout, now_ms, lists: true }.contents()
     }
 
-    /// The layout at a step: lists stay where they were.
+    /// The layout at a step: lists keep their slots.
     fn layout(&self, step: usize) -> Layout {
         let mut layout = first_layout(self.model);
         let mut text = self.model;
@@ -193,7 +193,7 @@ pub(crate) fn engine(disk: &SimDisk) -> Result<Engine, keyloom_store::Error> {
     Engine::open(Path::new("/data"), options)
 }
 
-/// Makes a store and a database on a disk, and verifies it.
+/// Opens a store and a database on a disk, and verifies it.
 pub(crate) fn try_create(disk: &SimDisk, model: &'static str) -> Result<(), Error> {
     let store: Arc<dyn Store> = Arc::new(engine(disk)?);
     let step = Step { model, run: |_| Ok(()) };

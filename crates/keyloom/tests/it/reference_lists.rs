@@ -1,4 +1,5 @@
-//! Lists of references: what a write adds must be there, and stays when it goes.
+//! Lists of references: references that a write adds must exist, and stay when their target is
+//! deleted.
 
 use std::sync::Arc;
 
@@ -53,7 +54,7 @@ fn expect_gone<T: std::fmt::Debug>(done: Result<T, Error>, expected: &str) {
 }
 
 #[test]
-fn what_a_write_adds_must_be_there() {
+fn added_references_must_exist() {
     let (db, acme) = people();
     let create =
         |members: &[&str]| block_on(acme.create("team", &json!({ "id": "t", "members": members })));
@@ -70,7 +71,7 @@ fn what_a_write_adds_must_be_there() {
 }
 
 #[test]
-fn what_is_deleted_stays_in_lists_and_cannot_be_added_again() {
+fn references_to_deleted_entities_stay_and_cannot_be_added_again() {
     let (db, acme) = people();
     block_on(acme.create("team", &json!({ "id": "t", "members": ["ada", "bob"] }))).unwrap();
     block_on(acme.delete("person", "ada")).unwrap();
@@ -84,14 +85,14 @@ fn what_is_deleted_stays_in_lists_and_cannot_be_added_again() {
 }
 
 #[test]
-fn what_has_expired_cannot_be_added() {
+fn references_to_expired_entities_cannot_be_added() {
     let (_, acme) = people();
     block_on(acme.update("person", "ada", &json!({ "until": 1 }))).unwrap();
     expect_gone(block_on(acme.create("team", &json!({ "id": "t", "members": ["ada"] }))), "ada");
 }
 
 #[test]
-fn one_transaction_brings_both_and_none_that_it_deletes() {
+fn a_transaction_can_refer_to_what_it_creates_but_not_to_what_it_deletes() {
     let (db, acme) = people();
     let team =
         |members: Json| Change::create("team", &json!({ "id": "t", "members": members })).unwrap();
@@ -104,7 +105,7 @@ fn one_transaction_brings_both_and_none_that_it_deletes() {
 }
 
 #[test]
-fn an_import_takes_ids_of_what_was_deleted() {
+fn an_import_accepts_references_to_deleted_entities() {
     let (db, acme) = people();
     let fields = [("members", keyloom::Value::L(vec!["nobody".into()]))];
     let entry = Entry {

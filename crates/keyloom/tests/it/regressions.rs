@@ -1,4 +1,4 @@
-//! Faults that were found once, each with its story.
+//! Regression tests, each with the story of the bug.
 
 use keyloom::{Change, Error};
 use keyloom_value::Value;
@@ -7,10 +7,10 @@ use serde_json::json;
 
 use crate::rig::{assert_clean, each_store, open};
 
-/// A transaction answered for each change what that one alone would have come to: here a reference
-/// that the other change of the transaction has cleared, under a version that never was.
+/// A transaction returned for each change what that change alone would have produced: here a
+/// reference that another change of the transaction cleared, with a version that never existed.
 #[test]
-fn a_transaction_answers_what_has_become_of_all() {
+fn a_transaction_returns_the_final_state_of_every_entity() {
     let model = "[entity.a]\n[entity.b]\nfields.a = \"ref a clear?\"\nfields.n = \"int\"\n";
     each_store(|store| {
         block_on(async {
@@ -26,10 +26,10 @@ fn a_transaction_answers_what_has_become_of_all() {
     });
 }
 
-/// A deletion of fewer entities than a transaction can have, with more rows than it can have, was
-/// refused as too large, though one of more entities was done step by step.
+/// A deletion of few entities whose rows exceed a transaction was refused as too large, although
+/// deletions of more entities ran in several transactions.
 #[test]
-fn a_deletion_of_few_entities_with_many_rows_is_done() {
+fn a_deletion_of_few_entities_with_many_rows_succeeds() {
     let model = r#"
         [entity.parent]
         [entity.child]
@@ -54,10 +54,10 @@ fn a_deletion_of_few_entities_with_many_rows_is_done() {
     });
 }
 
-/// Whether entities collide in a new unique was judged without the defaults of fields that come
-/// with it, so that the model was taken up and the backfill could never end.
+/// The check for duplicates of a new unique ignored the defaults of fields that are new too, so the
+/// model was accepted and the backfill could never complete.
 #[test]
-fn a_new_unique_of_a_new_default_is_refused_at_once() {
+fn a_new_unique_on_a_new_default_is_refused_at_once() {
     let before = "[entity.a]\n";
     let after = "[entity.a]\nfields.n = \"int = 1\"\nunique = [\"n\"]\n";
     each_store(|store| {
@@ -72,10 +72,10 @@ fn a_new_unique_of_a_new_default_is_refused_at_once() {
     });
 }
 
-/// A field that came with a default got that of a later model, if that was opened before the rows
-/// were written anew: a document that was read changed without anybody having changed it.
+/// A new field with a default got the default of a later model if that was opened before the
+/// backfill: a document changed without being written.
 #[test]
-fn a_default_that_came_stays_when_the_next_model_has_another() {
+fn a_default_stays_when_the_next_model_has_another() {
     let model = |default: &str| format!("[entity.a]\nfields.m = \"int?\"\n{default}");
     each_store(|store| {
         block_on(async {
@@ -91,10 +91,10 @@ fn a_default_that_came_stays_when_the_next_model_has_another() {
     });
 }
 
-/// What an entity refers to was read together with the entity, which asked for one row twice if that
-/// was itself. DynamoDB refuses such a read, so nothing could be verified there.
+/// An entity and its targets were read in one batch, which requested a row twice if the entity
+/// referred to itself. DynamoDB refuses such a batch, so verification failed there.
 #[test]
-fn what_refers_to_itself_can_be_verified() {
+fn an_entity_that_refers_to_itself_can_be_verified() {
     each_store(|store| {
         block_on(async {
             let db = open("[entity.a]\nfields.other = \"ref a clear?\"\n", store).await;

@@ -10,16 +10,16 @@ use pollster::block_on;
 
 /// Runs a test on each store.
 pub(crate) fn each_store(test: impl Fn(Arc<dyn Store>)) {
-    test(Arc::new(reference_at(&ManualClock::new())));
+    test(Arc::new(memory_store_at(&ManualClock::new())));
     test(Arc::new(engine(&SimDisk::new(0))));
 }
 
 /// A store in memory with this clock.
-pub(crate) fn reference_at(clock: &ManualClock) -> MemoryStore {
+pub(crate) fn memory_store_at(clock: &ManualClock) -> MemoryStore {
     MemoryStore::new(Arc::new(clock.clone()))
 }
 
-/// An engine on a disk in memory.
+/// An engine on a simulated disk.
 pub(crate) fn engine(disk: &SimDisk) -> Engine {
     engine_on(disk, &ManualClock::new())
 }
@@ -40,7 +40,7 @@ pub(crate) fn engine_on(disk: &SimDisk, clock: &ManualClock) -> Engine {
     Engine::open(std::path::Path::new("/data"), options).expect("the engine opens")
 }
 
-/// A database with a clock that stands still.
+/// A database whose clock stands still.
 pub(crate) async fn open(model: &str, store: Arc<dyn Store>) -> Db {
     open_at(model, store, &ManualClock::new()).await
 }
@@ -94,12 +94,12 @@ pub(crate) fn settle(db: &Db, handlers: &Handlers, clock: &ManualClock) {
 /// Completes all deletions, also those of other processes, which count as dead after a while.
 pub(crate) fn end_deletions(db: &Db, clock: &ManualClock) {
     for _ in 0..3 {
-        block_on(db.resume_deletions()).expect("it goes on");
+        block_on(db.resume_deletions()).expect("it continues");
         clock.advance_ms(30_000);
     }
 }
 
-/// A store without sets and without additions: a deletion of a few entities is a large one.
+/// A store without sets and additions, where a deletion of few entities is already a large one.
 #[derive(Clone)]
 pub(crate) struct Plain(pub(crate) Arc<dyn Store>);
 

@@ -26,7 +26,7 @@ proptest! {
         let read = json_to_item(json.as_bytes()).expect("it is JSON");
         prop_assert_eq!(&read, &shown);
         prop_assert_eq!(entity.admit(&read, 8), Ok(fields.clone()));
-        // What serde_json makes of the fields is what it makes of the text, if it can hold it.
+        // serde_json reads the fields as it reads the text, if it can represent them.
         if let Ok(value) = from_item::<serde_json::Value>(&fields, &entity) {
             let mut theirs: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
             // Absent fields that have a default are shown as null.
@@ -37,7 +37,7 @@ proptest! {
     }
 }
 
-/// Bytes that ask for bytes, as those of `serde_bytes` do.
+/// Bytes that deserialize as bytes, like those of `serde_bytes`.
 #[derive(Clone, Debug, PartialEq)]
 struct Bytes(Vec<u8>);
 
@@ -130,7 +130,7 @@ fn everything() -> Entity {
         fields.unit = "any?"
         "#,
     );
-    let model = model.expect("the model is right");
+    let model = model.expect("the model is valid");
     model.entity(model.find("thing").expect("it was declared")).clone()
 }
 
@@ -191,7 +191,8 @@ fn values() -> impl Strategy<Value = Everything> {
             day,
             bytes,
             encoded,
-            // A plain vector is written as a list, which is no value for bytes; it is read below.
+            // A plain vector is written as a list, which is not valid for bytes; reading it is
+            // tested below.
             listed: None,
             shape,
             color,
@@ -218,7 +219,7 @@ proptest! {
             Err(errors) => panic!("{}", errors[0]),
         };
         prop_assert_eq!(fields.contains("color"), value.color.is_some());
-        // The unit type is null, which is absent, and serde wants it to be there.
+        // The unit type is null and therefore absent, but serde requires it to be present.
         fields.insert("unit", keyloom_value::Value::Null);
         prop_assert_eq!(&from_item::<Everything>(&fields, &entity).expect("it fits"), &value);
         // Bytes are also a list if that is requested.

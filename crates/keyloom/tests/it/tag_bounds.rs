@@ -1,6 +1,6 @@
-//! A page of what has certain tags costs about the same in every order, wherever its matches are: few
-//! or many, at the front of a long list, at its end or scattered over it, from any cursor. Once a
-//! common tag whose matches were all at the end of a list had empty pages before it.
+//! A page filtered by tags costs about the same in every order, wherever its matches are: few or
+//! many, at the start of a long list, at its end or scattered, from any cursor. Earlier, empty
+//! pages preceded a common tag whose matches were all at the end of a list.
 
 use std::sync::Arc;
 
@@ -32,14 +32,14 @@ list.by_path = { order = "path" }
 const TASKS: usize = 3_000;
 const PAGE: usize = 20;
 const PAGES: usize = 3;
-/// How many ordinals lie between the first tasks and the last, beside their own.
+/// The number of unused ordinals between the first tasks and the last.
 const GAP: u64 = 1 << 33;
-/// Parts of 65,536 ordinals that have tasks: those before the gap and those after it.
+/// Chunks of 65,536 ordinals that have tasks: before the gap and after it.
 const CHUNKS: u64 = 2;
-/// As far as a list is walked along before its matches are looked for elsewhere.
+/// How far a list is scanned before its matches are searched for elsewhere.
 const WALKED_MAX: u64 = 700;
 
-/// A task as the reference keeps it.
+/// The expected state of a task.
 #[derive(Clone)]
 struct Task {
     id: String,
@@ -50,7 +50,7 @@ struct Task {
     tags: Vec<&'static str>,
 }
 
-/// Which tags tasks have depends on when they are due.
+/// The tags of tasks depend on when they are due.
 fn tasks(random: &mut Random) -> Vec<Task> {
     let mut order: Vec<usize> = (0..TASKS).collect();
     for at in (1..TASKS).rev() {
@@ -67,7 +67,7 @@ fn tasks(random: &mut Random) -> Vec<Task> {
             due: due as i64,
             priority: 1 + random.below(3) as i64,
             title: format!("{due:05} title"),
-            // They all begin alike, for longer than a column keeps.
+            // They share a prefix that is longer than a column stores.
             path: format!("https://tasks.example.org/folders/{:05}", TASKS - due),
             tags,
         }
@@ -91,11 +91,11 @@ fn fill(db: &Db, store: &dyn Store, tasks: &[Task]) {
             Entry::from_json(line.as_bytes()).expect("an entry")
         };
         let entries = some.iter().map(entry).collect();
-        block_on(db.import(entries, Existing::Keep)).expect("they are taken in");
+        block_on(db.import(entries, Existing::Keep)).expect("they are imported");
     }
 }
 
-/// Ordinals go on far beyond those that are taken, as if there had been many tasks.
+/// Continues ordinals far beyond those in use, as if there had been many tasks.
 fn leave_a_gap(store: &dyn Store) {
     let table = TableName::new("keyloom").expect("a name");
     let rows = block_on(store.scan(Scan::new(&table))).expect("rows").items;
@@ -106,7 +106,7 @@ fn leave_a_gap(store: &dyn Store) {
     block_on(store.update(UpdateItem::new(&table, key, add))).expect("it is written");
 }
 
-/// A filter, the same in plain words, and how many lists it combines.
+/// A filter, the same as a predicate, and how many posting lists it combines.
 type Case = (fn() -> Filter, fn(&Task) -> bool, u64);
 
 fn has(task: &Task, tag: &str) -> bool {
@@ -119,7 +119,7 @@ const CASES: &[Case] = &[
     (|| Filter::tag("rare", "yes"), |task| has(task, "rare"), 1),
     (|| Filter::tag("scattered", "yes"), |task| has(task, "scattered"), 1),
     (|| Filter::tag("late", "yes").not(), |task| !has(task, "late"), 2),
-    // Both are plentiful, and nothing has both.
+    // Both are common, and no task has both.
     (|| Filter::all([Filter::tag("odd", "yes"), Filter::tag("even", "yes")]), |_| false, 2),
     (
         || Filter::all([Filter::tag("late", "yes"), Filter::tag("odd", "yes")]),
@@ -141,7 +141,7 @@ const CASES: &[Case] = &[
 /// A list, and its order.
 type Order = (&'static str, fn(&mut Vec<&Task>), bool);
 
-/// Whether pages of it are bounded: not if positions are alike for longer than a column keeps.
+/// Whether pages of it are bounded: not if sort keys share a prefix longer than a column stores.
 const ORDERS: &[Order] = &[
     ("first_due", |tasks| tasks.sort_by_key(|task| task.due), true),
     ("last_due", |tasks| tasks.sort_by_key(|task| -task.due), true),
@@ -151,7 +151,7 @@ const ORDERS: &[Order] = &[
 ];
 
 #[test]
-fn a_page_by_tags_reads_parts_of_its_lists_and_its_entities() {
+fn the_reads_of_a_page_by_tags_are_bounded() {
     let store = Arc::new(engine(&SimDisk::new(0)));
     let options = Options { clock: Arc::new(ManualClock::new()), ..Options::default() };
     let db = block_on(Db::open_with(MODEL, store.clone(), options)).expect("it opens");
@@ -159,7 +159,7 @@ fn a_page_by_tags_reads_parts_of_its_lists_and_its_entities() {
     let tasks = tasks(&mut random);
     fill(&db, &*store, &tasks);
     check(&db, &tasks);
-    // What moved, and what went, is found where it is now.
+    // Tasks that moved are found at their new position, and deleted ones are not found.
     let tasks = change(&db, tasks, &mut random);
     check(&db, &tasks);
     assert_clean(&db);
@@ -173,7 +173,7 @@ fn change(db: &Db, mut tasks: Vec<Task>, random: &mut Random) -> Vec<Task> {
             block_on(db.delete("task", &gone.id)).expect("it is deleted");
         } else {
             let task = &mut tasks[at];
-            // Nothing is due when another is, so that the order is known.
+            // No two are due at the same time, so the order is known.
             task.due = if random.chance(1, 2) { task.due + 10_000 } else { -task.due - 1 };
             block_on(db.update("task", &task.id, &json!({ "due": task.due })))
                 .expect("it is moved");
@@ -198,7 +198,7 @@ fn check(db: &Db, tasks: &[Task]) {
     }
 }
 
-/// The first pages: each has what it should, and reads no more than it may.
+/// Checks the content and the reads of the first pages.
 fn walk(
     db: &Db,
     (list, filter, is_backward): (&str, Filter, bool),
@@ -228,8 +228,8 @@ fn walk(
     }
 }
 
-/// For a page: of each list one part for 65,536 ordinals, of the column likewise; entries of the
-/// list as far as it is tried, and for each entity one; the entities.
+/// A page reads: of each posting list and of the column, one part for 65,536 ordinals; entries of
+/// the list as far as it is scanned, and one for each entity; the entities.
 fn check_bound(reads: &[StoreRead], lists: u64, story: &str) {
     let rows = |call: &str| -> u64 {
         reads.iter().filter(|read| read.call == call).map(|read| read.rows).sum()

@@ -1,5 +1,5 @@
-//! What it costs to find tasks by several tags, beside the figures of the article on tagging tasks:
-//! lists of 50, 80 and 20 tasks, of which three are in all. Its algorithm reads 60 + 3 rows if the
+//! The cost of finding tasks by several tags, compared with a published algorithm for DynamoDB:
+//! lists of 50, 80 and 20 tasks, of which three are in all. The algorithm reads 60 + 3 rows if the
 //! three are on the first page of each list, 150 + 3 if they are at the end, and 3 + 3 with a
 //! composite tag. On every store, wherever the three are.
 
@@ -13,7 +13,7 @@ use keyloom_testkit::{Front, InFront, ManualClock, Random, SimDisk};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{engine, reference_at};
+use crate::rig::{engine, memory_store_at};
 
 const SINGLE: &str = r#"
 [entity.task]
@@ -27,7 +27,7 @@ tags.tags.combine = [["project", "priority", "severity"]]
 list.all = {}
 "#;
 
-/// The tags of a task: whether it has each of the three.
+/// Which of the three tags a task has.
 type Tags = [bool; 3];
 
 /// 47, 77 and 17 tasks with one tag, 3 with all.
@@ -55,8 +55,8 @@ fn arrangements() -> Vec<Vec<Tags>> {
     all
 }
 
-/// What the article's algorithm reads of the lists: each page by page, up to the page with the last
-/// of the three.
+/// What the published algorithm reads: each list page by page, up to the page with the last of the
+/// three.
 fn article(tasks: &[Tags]) -> u64 {
     let pages = |tag: usize| {
         let list: Vec<&Tags> = tasks.iter().filter(|tags| tags[tag]).collect();
@@ -91,10 +91,10 @@ impl Front for Counting {
     }
 }
 
-/// What finding tasks with all three tags has read.
+/// The reads of finding the tasks with all three tags.
 struct Cost {
     reads: Vec<StoreRead>,
-    /// Rows that were read to explain it.
+    /// The rows that explaining it read.
     explaining: u64,
 }
 
@@ -138,16 +138,16 @@ fn cost(store: Arc<dyn Store>, matching: MatchingUse, (model, tasks): (&str, &[T
 }
 
 fn memory() -> Arc<dyn Store> {
-    Arc::new(reference_at(&ManualClock::new()))
+    Arc::new(memory_store_at(&ManualClock::new()))
 }
 
 fn disk() -> Arc<dyn Store> {
     Arc::new(engine(&SimDisk::new(0)))
 }
 
-/// Where lists are rows, as on DynamoDB, everything that is read is a row.
+/// Where posting lists are rows, as on DynamoDB, everything that is read is a row.
 #[test]
-fn where_lists_are_rows_no_more_rows_are_read_than_the_article_says() {
+fn with_rows_no_more_rows_are_read_than_by_the_published_algorithm() {
     let all = arrangements();
     assert_eq!((article(&all[0]), article(&all[1])), (150, 60), "at worst, and at best");
     for make in [memory, disk] {
@@ -166,9 +166,10 @@ fn where_lists_are_rows_no_more_rows_are_read_than_the_article_says() {
     }
 }
 
-/// Where lists are sets, a part of each is read, and then the rows that lead from ordinals to tasks.
+/// Where posting lists are sets, a part of each is read, and then the rows that map ordinals to
+/// tasks.
 #[test]
-fn where_lists_are_sets_no_more_rows_are_read_than_the_article_says() {
+fn with_sets_no_more_rows_are_read_than_by_the_published_algorithm() {
     for make in [memory, disk] {
         for tasks in arrangements().into_iter().take(4) {
             let single = cost(make(), MatchingUse::Sets, (SINGLE, &tasks));
@@ -198,9 +199,9 @@ fn a_page_of_one_tag_reads_about_a_page() {
     assert!(rows <= 21 + 21, "{:#?}", explained.reads());
 }
 
-/// The worst that lists can do: common tags whose members come in turns, and a rare one.
+/// The worst case: common tags whose tasks alternate, and a rare one.
 #[test]
-fn a_rare_tag_bounds_what_is_read_of_common_ones() {
+fn a_rare_tag_bounds_the_reads_of_common_ones() {
     for rare_at in [0, 200, 399] {
         let tags = |number: usize| -> Tags {
             let is_rare = number == rare_at || number % 100 == 50;

@@ -1,5 +1,5 @@
-//! Trees: an entity with what it refers to and what has it as a parent is what whoever gets them one
-//! by one would put together, in far fewer reads.
+//! Trees: an entity with the targets of its references and its children equals the entities fetched
+//! one by one, in far fewer reads.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -17,13 +17,13 @@ use serde_json::json;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::{each_store, open, open_at, reference_at};
+use crate::rig::{each_store, memory_store_at, open, open_at};
 use crate::world::{Readable, World};
 
 const KITCHEN: &str = include_str!("../../../../apps/kitchen/model.toml");
 const WEEK: &str = "menu_items.recipe.recipe_ingredients.ingredient.category";
 
-/// A menu of so many items, which take turns with two recipes of two ingredients.
+/// A menu of so many items, which alternate between two recipes of two ingredients.
 async fn week(db: &Db, items: usize) -> Record {
     let category = db.create("category", &json!({"name": "all", "shop_order": 1})).await.unwrap();
     let menu = db.create("menu", &json!({"name": "week"})).await.unwrap();
@@ -48,7 +48,7 @@ async fn week(db: &Db, items: usize) -> Record {
 }
 
 #[test]
-fn a_week_of_menus_comes_with_everything_down_to_the_category() {
+fn a_week_of_menus_includes_everything_down_to_the_category() {
     each_store(|store| {
         block_on(async {
             let db = open(KITCHEN, store).await;
@@ -64,7 +64,7 @@ fn a_week_of_menus_comes_with_everything_down_to_the_category() {
             assert_eq!(need["with"]["ingredient"]["name"], "salt for salad");
             let category = &need["with"]["ingredient"]["with"]["category"];
             assert_eq!((&category["name"], category.get("with")), (&json!("all"), None));
-            // The cursor goes on where the branch ends.
+            // The cursor continues where the branch ends.
             let next = items["next"].as_str();
             let rest = db.children("menu", menu.id(), Some("menu_item"), (2, next)).await;
             let rest = rest.unwrap().unwrap();
@@ -80,7 +80,7 @@ fn a_week_of_menus_comes_with_everything_down_to_the_category() {
 
 #[test]
 fn a_tree_takes_one_read_for_each_step_and_parent() {
-    let store: Arc<dyn Store> = Arc::new(reference_at(&ManualClock::new()));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
     let db = block_on(open(KITCHEN, store));
     let menu = block_on(week(&db, 90));
     let reads = |with: &str| {
@@ -92,7 +92,7 @@ fn a_tree_takes_one_read_for_each_step_and_parent() {
     assert_eq!(reads("menu_items").1, 1);
     // Two recipes in one batch.
     assert_eq!(reads("menu_items.recipe").1, 2);
-    // The menu has been read.
+    // The menu was read already.
     assert_eq!(reads("menu_items.menu").1, 1);
     // Ingredients of two recipes, then four ingredients, then one category.
     let (tree, count) = reads(WEEK);
@@ -101,9 +101,9 @@ fn a_tree_takes_one_read_for_each_step_and_parent() {
 }
 
 #[test]
-fn a_tree_is_bounded_however_often_it_repeats_what_it_has() {
+fn a_tree_is_bounded_even_if_entities_repeat() {
     block_on(async {
-        let db = open(KITCHEN, Arc::new(reference_at(&ManualClock::new()))).await;
+        let db = open(KITCHEN, Arc::new(memory_store_at(&ManualClock::new()))).await;
         let menu = week(&db, 100).await;
         // 1 menu, 100 items, 100 recipes, 200 needs, 200 ingredients, 200 categories.
         assert!(db.tree("menu", menu.id(), WEEK, None).await.is_ok());
@@ -119,12 +119,12 @@ fn a_tree_is_bounded_however_often_it_repeats_what_it_has() {
 }
 
 #[test]
-fn what_has_expired_is_in_no_tree() {
+fn expired_entities_are_in_no_tree() {
     let model = "[entity.a]\n[entity.b]\nparent = 'a'\nexpires = 'until'\nfields.until = 'time?'\n\
                  [entity.c]\nfields.b = 'ref b clear?'\n";
     let clock = ManualClock::new();
     block_on(async {
-        let db = open_at(model, Arc::new(reference_at(&clock)), &clock).await;
+        let db = open_at(model, Arc::new(memory_store_at(&clock)), &clock).await;
         let a = db.create("a", &json!({})).await.unwrap();
         let until = "2023-11-15T00:00:00Z";
         let b = db.create("b", &json!({"a": a.id(), "until": until})).await.unwrap();
@@ -144,20 +144,20 @@ fn what_has_expired_is_in_no_tree() {
 #[test]
 fn trees_can_be_read_from_any_thread() {
     fn is_send(_: impl Send) {}
-    let db = block_on(open(KITCHEN, Arc::new(reference_at(&ManualClock::new()))));
+    let db = block_on(open(KITCHEN, Arc::new(memory_store_at(&ManualClock::new()))));
     is_send(db.tree("menu", "1", WEEK, None));
     is_send(db.trees("menu", vec![], WEEK, None));
     is_send(db.transact_idempotent("k", vec![]));
 }
 
 #[test]
-fn trees_are_what_getting_one_by_one_puts_together() {
+fn trees_equal_entities_fetched_one_by_one() {
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 10..50_usize);
     let reached = Cell::new(0);
     for_all(150, histories, |(Readable(draft), seed, steps)| {
         let mut random = Random::new(seed);
         let clock = ManualClock::new();
-        let mut world = World::new(&draft.text(), Arc::new(reference_at(&clock)), &clock);
+        let mut world = World::new(&draft.text(), Arc::new(memory_store_at(&clock)), &clock);
         for _ in 0..steps {
             take_step(&mut world, &mut random);
         }
@@ -173,7 +173,7 @@ fn depth(tree: &Tree) -> usize {
     1 + refs.chain(children).map(depth).max().unwrap_or(0)
 }
 
-/// Checks a random tree of everything there is; returns how many had three levels or more.
+/// Checks a random tree of every entity; returns how many had three levels or more.
 fn check_trees(world: &World, random: &mut Random) -> usize {
     let mut deep = 0;
     let model = &world.naive.model;
@@ -224,7 +224,7 @@ fn path(model: &Model, mut entity: EntityId, random: &mut Random) -> Vec<String>
     path
 }
 
-/// Puts trees together one by one.
+/// Assembles trees from entities fetched one by one.
 struct Naive<'a> {
     db: &'a Db,
     model: &'a Model,
@@ -259,7 +259,7 @@ impl Naive<'_> {
     fn branch(&self, parent: &Record, child: EntityId, rest: &[Vec<String>]) -> Branch {
         let name = &self.model.entity(child).name;
         let page = self.db.children(parent.entity(), parent.id(), Some(name), (self.limit, None));
-        let page = block_on(page).expect("children").expect("the parent is there");
+        let page = block_on(page).expect("children").expect("the parent exists");
         let items = page.items.into_iter().map(|record| self.tree(record, child, rest));
         Branch { items: items.collect(), next: page.next }
     }

@@ -1,4 +1,4 @@
-//! People's own types: what they become, what they are made of, and which field is to blame.
+//! User types: how they are stored and read, and which field an error names.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -23,7 +23,7 @@ fn entity() -> Entity {
         fields.status = "enum(open, done) = open"
         "#,
     );
-    let model = model.expect("the model is right");
+    let model = model.expect("the model is valid");
     model.entity(model.find("task").expect("it was declared")).clone()
 }
 
@@ -40,7 +40,7 @@ fn written<T: Serialize>(value: &T) -> String {
 fn read<T: DeserializeOwned + std::fmt::Debug>(name: &str, value: Value) -> String {
     let fields = Item::from([(name, value)]);
     match from_item::<HashMap<String, T>>(&fields, &entity()) {
-        Ok(mut map) => format!("{:?}", map.remove(name).expect("it is there")),
+        Ok(mut map) => format!("{:?}", map.remove(name).expect("it exists")),
         Err(error) => error.to_string(),
     }
 }
@@ -53,11 +53,11 @@ struct Patch {
 }
 
 #[test]
-fn none_is_null_and_what_is_skipped_is_not_there() {
+fn none_is_null_and_skipped_fields_are_absent() {
     let patch = Patch { title: None, rank: None };
     assert_eq!(written(&patch), "{title: null}");
     let fields = Item::from([("title", Value::from("T"))]);
-    let fields = entity().admit(&fields, 5).expect("it is right");
+    let fields = entity().admit(&fields, 5).expect("it is valid");
     assert_eq!(fields.get("due"), Some(&number("5")));
     #[derive(Serialize)]
     struct Task {
@@ -66,9 +66,9 @@ fn none_is_null_and_what_is_skipped_is_not_there() {
         rank: Option<i64>,
     }
     let task = to_item(&Task { title: "T", due: None, rank: None }).expect("it can be said");
-    let created = entity().admit(&task, 5).expect("it is right");
+    let created = entity().admit(&task, 5).expect("it is valid");
     assert_eq!(created.to_string(), "{status: \"open\", title: \"T\"}");
-    let patched = entity().admit_patch(&fields, &task).expect("it is right");
+    let patched = entity().admit_patch(&fields, &task).expect("it is valid");
     assert_eq!(patched.to_string(), "{status: \"open\", title: \"T\"}");
     let left: Patch = from_item(&patched, &entity()).expect("it fits");
     assert_eq!(left, Patch { title: Some("T".to_owned()), rank: None });
@@ -90,7 +90,7 @@ fn numbers_are_written_exactly() {
     assert_eq!(written(&in_map(-0.0_f64)), "{a: 0}");
 }
 
-/// A list in a list, and so on, for ever.
+/// An infinitely nested list.
 struct Endless;
 
 impl Serialize for Endless {
@@ -107,7 +107,7 @@ struct Twice {
 }
 
 #[test]
-fn what_cannot_be_written_is_told_with_its_field() {
+fn values_that_cannot_be_stored_are_errors_that_name_the_field() {
     let infinite = "infinity and NaN are not supported; omit them";
     assert_eq!(written(&in_map(f64::NAN)), format!("`a`: {infinite}"));
     assert_eq!(written(&in_map([[1.0, f32::INFINITY]])), format!("`a[0][1]`: {infinite}"));
@@ -128,7 +128,7 @@ fn what_cannot_be_written_is_told_with_its_field() {
 }
 
 #[test]
-fn keys_that_have_a_text_are_names_and_come_back() {
+fn map_keys_with_a_text_form_round_trip() {
     #[derive(Serialize, Deserialize, PartialEq, Eq, PartialOrd, Ord, Debug, Clone, Copy)]
     enum Day {
         Monday,
@@ -163,7 +163,7 @@ fn read_error<T: DeserializeOwned>(name: &str, value: Value) -> String {
     outcome.err().expect("it does not fit").to_string()
 }
 
-/// What serde_json makes of a number or of raw text, with features that are not on here.
+/// How serde_json serializes numbers and raw values with features that are not enabled here.
 struct Hidden(&'static str, &'static str);
 
 impl Serialize for Hidden {
@@ -175,7 +175,7 @@ impl Serialize for Hidden {
 }
 
 #[test]
-fn numbers_and_raw_text_of_serde_json_are_taken_for_what_they_are() {
+fn numbers_and_raw_values_of_serde_json_are_recognized() {
     let digits = Hidden("$serde_json::private::Number", "1.2345678901234567890123456789");
     assert_eq!(written(&in_map(digits)), "{a: 1.2345678901234567890123456789}");
     let raw = || Hidden("$serde_json::private::RawValue", "{\"b\": [1.50, null]}");
@@ -188,7 +188,7 @@ fn numbers_and_raw_text_of_serde_json_are_taken_for_what_they_are() {
 }
 
 #[test]
-fn a_type_gets_what_it_asks_for() {
+fn values_convert_to_the_requested_type() {
     let moment = || number("951822000050");
     assert_eq!(read::<i64>("due", moment()), "951822000050");
     assert_eq!(read::<u128>("due", moment()), "951822000050");
@@ -212,7 +212,7 @@ fn a_type_gets_what_it_asks_for() {
 }
 
 #[test]
-fn what_does_not_fit_is_told_with_its_field() {
+fn values_that_do_not_fit_are_errors_that_name_the_field() {
     let cases = [
         (read::<u8>("rank", number("300")), "`rank`: invalid value: integer `300`, expected u8"),
         (read::<u64>("due", number("-1")), "`due`: invalid value: integer `-1`, expected u64"),
@@ -285,7 +285,7 @@ fn newtypes_flattened_parts_and_tagged_enums_are_read() {
         ("id", Value::from("t1")),
         ("title", Value::from("T")),
         ("body", Value::M(note)),
-        // Where serde buffers, nobody asks for an integer: it is the text.
+        // Where serde buffers, no integer is requested, so it is the text.
         ("due", number("0")),
         ("ignored", number("1e100")),
     ]);

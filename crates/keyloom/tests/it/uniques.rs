@@ -1,4 +1,4 @@
-//! Unique values: the cases that others got wrong, each on every store.
+//! Unique values: cases that are easy to get wrong, each on every store.
 
 use std::sync::{Arc, Barrier};
 
@@ -84,7 +84,7 @@ fn setting_the_same_value_changes_nothing_and_keeps_the_version() {
 }
 
 #[test]
-fn a_value_set_to_another_and_back_is_free_between_and_taken_after() {
+fn a_value_changed_and_restored_is_free_in_between() {
     with_teams(|db| {
         create(db, &json!({"id": "ann", "team": "red", "mail": "a"})).unwrap();
         update(db, "ann", &json!({"mail": "b"})).unwrap();
@@ -113,7 +113,7 @@ fn two_entities_swap_their_values_in_one_transaction_and_three_rotate() {
         );
         block_on(db.transact(vec![set("a", "a"), set("b", "c"), set("c", "b")])).unwrap();
         assert_eq!(find(db, "mail", "b"), Some("c".into()));
-        // One alone cannot: the other still has it.
+        // A single change is refused: the other entity still has the value.
         assert_taken(update(db, "a", &json!({"mail": "b"})), "c");
         let both = block_on(db.transact(vec![set("a", "z"), set("b", "z")]));
         assert!(matches!(both, Err(Error::UniqueViolation { .. })), "{both:?}");
@@ -163,7 +163,7 @@ fn several_fields_are_unique_together_and_not_alone() {
 }
 
 #[test]
-fn an_absent_value_takes_no_part() {
+fn absent_values_do_not_conflict() {
     with_teams(|db| {
         for id in ["1", "2", "3"] {
             create(db, &json!({"id": id, "team": "red", "first": "ann"})).unwrap();
@@ -177,7 +177,7 @@ fn an_absent_value_takes_no_part() {
 }
 
 #[test]
-fn a_put_takes_and_gives_up_values_like_any_change() {
+fn a_put_takes_and_releases_values_like_any_change() {
     with_teams(|db| {
         let put = |id: &str, mail: &str| {
             block_on(db.put("person", id, &json!({"team": "red", "mail": mail})))
@@ -193,7 +193,7 @@ fn a_put_takes_and_gives_up_values_like_any_change() {
 }
 
 #[test]
-fn a_taken_value_undoes_the_whole_transaction() {
+fn a_taken_value_aborts_the_whole_transaction() {
     with_teams(|db| {
         create(db, &json!({"id": "ann", "team": "red", "mail": "m"})).unwrap();
         let changes = vec![
@@ -212,7 +212,7 @@ fn a_taken_value_undoes_the_whole_transaction() {
 }
 
 #[test]
-fn the_value_of_an_expired_owner_is_free_before_and_after_it_is_put_away() {
+fn the_value_of_an_expired_entity_is_free_before_and_after_its_deletion() {
     each_store(|store| {
         let clock = ManualClock::new();
         let db = block_on(open_at(MODEL, store, &clock));
@@ -236,7 +236,7 @@ fn the_value_of_an_expired_owner_is_free_before_and_after_it_is_put_away() {
 }
 
 #[test]
-fn deleting_what_is_not_there_frees_nothing() {
+fn deleting_a_missing_entity_frees_nothing() {
     with_teams(|db| {
         create(db, &json!({"id": "ann", "team": "red", "mail": "m"})).unwrap();
         let gone = block_on(db.delete("person", "bob"));
@@ -264,7 +264,7 @@ fn letter_case_counts_unless_it_is_folded() {
 }
 
 #[test]
-fn no_character_makes_one_combination_look_like_another() {
+fn no_character_makes_two_combinations_collide() {
     let parts = [
         "",
         "a",
@@ -303,7 +303,7 @@ fn no_character_makes_one_combination_look_like_another() {
 }
 
 #[test]
-fn of_a_hundred_creations_of_one_name_at_the_same_moment_exactly_one_wins() {
+fn exactly_one_of_a_hundred_concurrent_creates_gets_a_name() {
     with_teams(|db| {
         let barrier = Barrier::new(100);
         let results: Vec<Result<Record, Error>> = std::thread::scope(|scope| {

@@ -1,4 +1,5 @@
-//! Verifying part by part, after a restart, from hostile places, and while others write.
+//! Verification page by page, after a restart, from hostile positions, and during concurrent
+//! writes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,7 +33,7 @@ fn damaged(store: &Arc<dyn Store>, boxes: usize) -> Db {
 }
 
 #[test]
-fn a_damaged_task_keeps_nobody_from_opening_and_is_found() {
+fn a_damaged_deletion_record_is_reported_and_does_not_prevent_opening() {
     each_store(|store| {
         drop(block_on(open(ROOMS, store.clone())));
         let mut task = keyloom_query::deletion_key("t").to_item();
@@ -48,7 +49,7 @@ fn a_damaged_task_keeps_nobody_from_opening_and_is_found() {
 }
 
 #[test]
-fn a_verification_goes_on_after_a_restart_and_finds_everything_once() {
+fn a_verification_resumes_after_a_restart_and_reports_everything_once() {
     each_store(|store| {
         let db = damaged(&store, 500);
         let mut whole = block_on(db.verify(Repair::No, |_| {})).unwrap();
@@ -82,7 +83,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_text_makes_a_verification_panic(text in "([0-9]{0,20}\\.[0-9a-fA-F]{0,8}\\.[0-9a-f]{0,8})|\\PC{0,20}") {
+    fn no_position_makes_a_verification_panic(text in "([0-9]{0,20}\\.[0-9a-fA-F]{0,8}\\.[0-9a-f]{0,8})|\\PC{0,20}") {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
         let db = block_on(open(ROOMS, store));
         match block_on(db.verify_page(Repair::Yes, Some(&text))) {
@@ -94,7 +95,7 @@ proptest! {
 }
 
 #[test]
-fn hostile_places_are_refused() {
+fn hostile_positions_are_refused() {
     each_store(|store| {
         let db = damaged(&store, 3);
         let long = format!("0.{}.00", "00".repeat(3000));
@@ -105,7 +106,7 @@ fn hostile_places_are_refused() {
             let error = error.map(|page| page.next).expect_err("it is refused");
             assert!(matches!(error, Error::Unknown { .. } | Error::Store(_)), "{text}: {error}");
         }
-        // The count was added to without a look.
+        // The count was added to without being read.
         let page =
             block_on(db.verify_page(Repair::No, Some(&format!("{}.00.00", u64::MAX)))).unwrap();
         assert_eq!(page.progress.rows, u64::MAX);
@@ -162,7 +163,7 @@ fn write_at_random(db: &Db, seed: u64) {
 }
 
 #[test]
-fn nothing_false_is_found_while_others_write() {
+fn concurrent_writes_cause_no_false_findings() {
     let store: Arc<dyn Store> = Arc::new(engine(&SimDisk::new(0)));
     let db = block_on(open(ROOMS, store));
     large_family(&db);
@@ -175,7 +176,7 @@ fn nothing_false_is_found_while_others_write() {
             let mut rounds = 0;
             while running.load(Ordering::SeqCst) || rounds < 2 {
                 let found = block_on(db.verify(Repair::No, |_| {})).expect("it verifies");
-                // A deletion that another call has just called off leaves marks for a moment.
+                // A deletion that another call has just canceled leaves tombstones for a moment.
                 let others: Vec<String> = found
                     .iter()
                     .filter(|found| found.problem != Problem::StaleTombstone)

@@ -16,7 +16,7 @@ use keyloom_testkit::{ManualClock, SimDisk};
 use pollster::block_on;
 use serde_json::{Value as Json, json};
 
-use crate::rig::{assert_clean, engine_at, engine_on, open_at, reference_at, settle};
+use crate::rig::{assert_clean, engine_at, engine_on, memory_store_at, open_at, settle};
 
 const MODEL: &str = r#"
 [entity.page]
@@ -91,7 +91,7 @@ fn rows(store: &dyn Store) -> (usize, usize) {
 }
 
 fn stores(clock: &ManualClock) -> [Arc<dyn Store>; 2] {
-    [Arc::new(reference_at(clock)), Arc::new(engine_at(clock))]
+    [Arc::new(memory_store_at(clock)), Arc::new(engine_at(clock))]
 }
 
 /// An update of an entity that takes up more than half of a row.

@@ -19,7 +19,7 @@ use pollster::block_on;
 use serde_json::json;
 
 use crate::cases::cases;
-use crate::rig::{assert_clean, engine_on, reference_at};
+use crate::rig::{assert_clean, engine_on, memory_store_at};
 
 const MODEL: &str = r#"
 [entity.item]
@@ -249,7 +249,7 @@ impl Sim {
         let clock = ManualClock::new();
         let disk = (on == On::Disk).then(|| SimDisk::new(seed));
         let store: Arc<dyn Store> = match &disk {
-            None => Arc::new(reference_at(&clock)),
+            None => Arc::new(memory_store_at(&clock)),
             Some(disk) => Arc::new(engine_on(disk, &clock)),
         };
         Sim {
@@ -563,7 +563,7 @@ fn poison_events_block_nothing_and_can_be_replayed() {
 }
 
 #[test]
-fn the_same_seed_is_the_same_history() {
+fn the_same_seed_gives_the_same_history() {
     let once = |seed| {
         let mut sim = Sim::new(seed, On::Memory, 1_000);
         sim.play(400).expect("a store in memory never fails");

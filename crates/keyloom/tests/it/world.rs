@@ -11,12 +11,12 @@ mod lists;
 mod naive;
 mod play;
 mod readable;
+mod request;
 mod rows;
-mod wish;
 
 pub(crate) use document::Document;
 pub(crate) use draw::Draw;
 pub(crate) use naive::{Key, Naive, Thing};
 pub(crate) use play::{Depth, Marks, World, open};
 pub(crate) use readable::Readable;
-pub(crate) use wish::{Kind, What, Wish, kind_of};
+pub(crate) use request::{Action, Kind, Request, kind_of};

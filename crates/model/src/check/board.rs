@@ -3,45 +3,38 @@
 use std::collections::BTreeMap;
 
 use crate::declared::{DeclaredBoard, DeclaredCount, DeclaredEntity, DeclaredTags};
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::model::{Board, Count, FieldType, Ranking, TagCombination};
 use crate::parse::{Node, NodeKind};
 use crate::source::Word;
 
-use super::list::{facets, filter};
 use super::name::check_name;
-use super::path::{Paths, Served};
+use super::query_scope::QueryScope;
 use super::scope::{Scope, Usage};
 
 /// Maximum number of rows that a counter is spread over.
 const SHARDS_MAX: i64 = 100;
 
+/// The counts of an entity, without their paths.
 pub(crate) fn counts(
-    entity: &DeclaredEntity,
+    declared: &[DeclaredCount],
     scope: &Scope,
-    (paths, reporter): (&mut Paths, &mut Reporter<'_>),
+    reporter: &mut Reporter<'_>,
 ) -> Vec<Count> {
-    let count = |declared: &DeclaredCount| {
-        let mut count = count(declared, scope, reporter);
-        if let Some(path) = &declared.path {
-            let (name, by) = (count.name.as_str(), count.by.as_slice());
-            let served = Served { what: "count", name, declared_by: &declared.by, by };
-            count.path = paths.add((entity, path), (scope, &served), reporter);
-        }
-        count
-    };
-    entity.counts.iter().map(count).collect()
+    declared.iter().map(|declared| count(declared, scope, reporter)).collect()
 }
 
 fn count(declared: &DeclaredCount, scope: &Scope, reporter: &mut Reporter<'_>) -> Count {
     check_name(&declared.name, "a count", reporter);
-    let by = scope.find_all(Usage::By, &declared.by, reporter);
-    let mut split = facets((Usage::Split, &declared.split), (scope, &by), reporter);
-    // The order of declaration does not matter.
-    split.sort_by_key(|field| &scope.field(*field).name);
-    let filter = filter(&declared.filter, scope, reporter);
-    let shards = declared.shards.as_ref().map_or(1, |node| shards(node, reporter));
-    Count { name: declared.name.text.clone(), path: None, by, split, filter, shards }
+    let scope = QueryScope::new(scope, &declared.by, reporter);
+    Count {
+        name: declared.name.text.clone(),
+        path: None,
+        split: scope.facets_by_name(Usage::Split, &declared.split, reporter),
+        filter: scope.filter(&declared.filter, reporter),
+        shards: declared.shards.as_ref().map_or(1, |node| shards(node, reporter)),
+        by: scope.into_by(),
+    }
 }
 
 fn shards(node: &Node, reporter: &mut Reporter<'_>) -> u32 {
@@ -52,7 +45,7 @@ fn shards(node: &Node, reporter: &mut Reporter<'_>) -> u32 {
     given.unwrap_or_else(|| {
         let reason = format!("`shards` takes a whole number from 2 to {SHARDS_MAX}");
         let help = "without it, each counter is one row";
-        reporter.report_with_help(Code::BadShards, node.span, (reason, help));
+        reporter.push(Report::new(Code::BadShards, node.span, reason).help(help));
         1
     })
 }
@@ -67,12 +60,13 @@ pub(crate) fn boards(
 
 fn board(declared: &DeclaredBoard, scope: &Scope, reporter: &mut Reporter<'_>) -> Option<Board> {
     check_name(&declared.name, "a board", reporter);
-    let by = scope.find_all(Usage::By, &declared.by, reporter);
-    let filter = filter(&declared.filter, scope, reporter);
+    let query_scope = QueryScope::new(scope, &declared.by, reporter);
+    let filter = query_scope.filter(&declared.filter, reporter);
     let ranking = match (&declared.of, &declared.rank) {
-        (Some(of), None) => Ranking::Count(
-            *facets((Usage::Of, std::slice::from_ref(of)), (scope, &by), reporter).first()?,
-        ),
+        (Some(of), None) => {
+            let of = query_scope.facets(Usage::Of, std::slice::from_ref(of), reporter);
+            Ranking::Count(*of.first()?)
+        }
         (None, Some(rank)) => Ranking::Field(scope.find_for(Usage::Rank, rank, reporter)?),
         (of, _) => {
             let name = &declared.name.text;
@@ -82,10 +76,11 @@ fn board(declared: &DeclaredBoard, scope: &Scope, reporter: &mut Reporter<'_>) -
             };
             let help = "`of` ranks the values of a field by how many entities have them; `rank` \
                         ranks the entities by one of their fields";
-            reporter.report_with_help(Code::BadBoard, declared.name.span, (reason, help));
+            reporter.push(Report::new(Code::BadBoard, declared.name.span, reason).help(help));
             return None;
         }
     };
+    let by = query_scope.into_by();
     Some(Board { name: declared.name.text.clone(), ranking, by, filter })
 }
 
@@ -97,7 +92,7 @@ pub(crate) fn check_names(declared: &[DeclaredEntity], reporter: &mut Reporter<'
             if let Some(owner) = owners.insert(text, &entity.name.text) {
                 let reason = format!("`{owner}` already has a board `{text}`");
                 let help = "board names are unique in a model: choose another name";
-                reporter.report_with_help(Code::BoardTaken, *span, (reason, help));
+                reporter.push(Report::new(Code::BoardTaken, *span, reason).help(help));
             }
         }
     }
@@ -125,11 +120,12 @@ pub(crate) fn combinations(
             if keys.len() < 2 || keys.len() < combination.keys.len() {
                 let reason = "a combination needs two or more different tag keys";
                 let help = "searches for a single key need no declaration";
-                reporter.report_with_help(Code::BadCombination, combination.span, (reason, help));
+                reporter
+                    .push(Report::new(Code::BadCombination, combination.span, reason).help(help));
             } else if found.iter().any(|other| other.field == field && other.keys == keys) {
                 let reason = "duplicate combination";
                 let help = "leave one of them out; the order of the keys does not matter";
-                reporter.report_with_help(Code::SameTwice, combination.span, (reason, help));
+                reporter.push(Report::new(Code::SameTwice, combination.span, reason).help(help));
             } else {
                 found.push(TagCombination { field, keys });
             }

@@ -1,7 +1,7 @@
 //! Checks that an entity fits the limits of a store: rows of a transaction, indexes of a table.
 
 use crate::declared::DeclaredEntity;
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::layout::{ROWS_MAX, SLOTS_MAX, rows_max, slots_needed};
 use crate::model::Entity;
 
@@ -20,7 +20,7 @@ pub(crate) fn check_capacity(
              the entity itself 1, a count 2 and twice as many for each field of `split`, a board 22 \
              to 44: declare fewer of them"
         );
-        reporter.report_with_help(Code::TooManyRows, name.span, (reason, &help));
+        reporter.push(Report::new(Code::TooManyRows, name.span, reason).help(help));
     }
     let slots = slots_needed(entity);
     if slots > SLOTS_MAX {
@@ -29,6 +29,6 @@ pub(crate) fn check_capacity(
             "a table has at most {SLOTS_MAX}; each list takes 1, or 2 with `facets`; each board with `rank`, \
              `expires`, and tags and facets together take 1: declare fewer of them"
         );
-        reporter.report_with_help(Code::TooManyIndexes, name.span, (reason, &help));
+        reporter.push(Report::new(Code::TooManyIndexes, name.span, reason).help(help));
     }
 }

@@ -1,14 +1,20 @@
 //! Entities, one by one: their own keys, then everything declared on them.
 
-use crate::declared::DeclaredEntity;
-use crate::error::{Code, Reporter};
-use crate::model::{Entity, FieldId, FieldType, IdSource, Tenancy};
+use crate::declared::{DeclaredCount, DeclaredEntity, DeclaredList};
+use crate::error::{Code, Report, Reporter};
+use crate::model::{Count, Entity, FieldId, FieldType, IdSource, List, Tenancy};
 
-use super::choice::choose;
+use super::choice::Choices;
 use super::lineage::Lineage;
-use super::path::{self, Paths};
+use super::path::{self, Paths, Served};
+use super::read_only::ReadOnly;
 use super::scope::Scope;
-use super::{board, capacity, format, list, read_only, unique};
+use super::{board, capacity, format, list, unique};
+
+const ID_SOURCES: Choices<'_, IdSource> = Choices {
+    key: "`id`",
+    words: &[("generated", IdSource::Generated), ("given", IdSource::Given)],
+};
 
 /// The context in which all entities are checked.
 pub(crate) struct Checker<'c, 'r> {
@@ -25,34 +31,51 @@ impl Checker<'_, '_> {
     }
 
     fn entity(&mut self, index: usize, declared: &DeclaredEntity) -> Entity {
-        let scope = &self.scopes[index];
+        let (scope, tenancy) = (&self.scopes[index], self.tenancies[index]);
+        let lists = self.lists(&declared.lists, scope);
+        let counts = self.counts(&declared.counts, scope);
         let reporter = &mut *self.reporter;
         let entity = Entity {
             name: declared.name.text.clone(),
             path: path::entity_path(declared),
             id_source: id_source(declared, reporter),
             parent: self.lineage.parents()[index].map(|_| FieldId(1)),
-            tenancy: self.tenancies[index],
+            tenancy,
             expires: expires(declared, scope, reporter),
             formats: format::formats(&declared.formats, scope, reporter),
             uniques: unique::uniques(&declared.uniques, scope, reporter),
-            lists: list::lists(declared, scope, (&mut self.paths, reporter)),
-            counts: board::counts(declared, scope, (&mut self.paths, reporter)),
+            lists,
+            counts,
             boards: board::boards(&declared.boards, scope, reporter),
             combinations: board::combinations(&declared.tags, scope, reporter),
-            fields: read_only::fields(declared, (scope, self.tenancies[index]), reporter),
+            fields: ReadOnly { scope, tenancy }.fields(&declared.read_only, reporter),
         };
         capacity::check_capacity(declared, &entity, reporter);
         entity
+    }
+
+    fn lists(&mut self, declared: &[DeclaredList], scope: &Scope) -> Vec<List> {
+        let mut lists = list::lists(declared, scope, self.reporter);
+        for (list, declared) in lists.iter_mut().zip(declared) {
+            let served = Served::list(declared, list, scope);
+            list.path = served.and_then(|served| self.paths.add(&served, self.reporter));
+        }
+        lists
+    }
+
+    fn counts(&mut self, declared: &[DeclaredCount], scope: &Scope) -> Vec<Count> {
+        let mut counts = board::counts(declared, scope, self.reporter);
+        for (count, declared) in counts.iter_mut().zip(declared) {
+            let served = Served::count(declared, count, scope);
+            count.path = served.and_then(|served| self.paths.add(&served, self.reporter));
+        }
+        counts
     }
 }
 
 fn id_source(declared: &DeclaredEntity, reporter: &mut Reporter<'_>) -> IdSource {
     let word = declared.id.as_ref();
-    match word.and_then(|word| choose(word, "`id`", &["generated", "given"], reporter)) {
-        Some("given") => IdSource::Given,
-        _ => IdSource::Generated,
-    }
+    word.and_then(|word| ID_SOURCES.find(word, reporter)).unwrap_or(IdSource::Generated)
 }
 
 fn expires(
@@ -67,7 +90,7 @@ fn expires(
         let found = scoped.field.of.name();
         let reason = format!("`{}` cannot be in `expires`: its type is `{found}`", word.text);
         let help = "name a field of type `time`; it can be optional";
-        reporter.report_with_help(Code::BadExpiry, word.span, (reason, help));
+        reporter.push(Report::new(Code::BadExpiry, word.span, reason).help(help));
     }
     Some(id)
 }

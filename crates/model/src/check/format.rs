@@ -7,7 +7,7 @@ use crate::error::{Code, Report, Reporter};
 use crate::model::{DefaultValue, FieldType, Format, FormatChoice, FormatRule, Literal};
 use crate::source::Word;
 
-use super::choice::choose;
+use super::choice::Choices;
 use super::scope::{Scope, Usage};
 
 pub(crate) fn formats(
@@ -20,7 +20,9 @@ pub(crate) fn formats(
         let Some(field) = scope.find_for(Usage::Format, &format.field, reporter) else { continue };
         let Some(choice) = choice(&format.choice, scope, reporter) else { continue };
         let rule = FormatRule { field, choice };
-        check_default(&rule, (&format.field, scope), reporter);
+        for unmet in unmet_by_default(&rule, scope) {
+            report_default(&format.field, unmet, reporter);
+        }
         rules.push(rule);
     }
     rules
@@ -53,21 +55,22 @@ fn choice(
 }
 
 fn named(word: &Word, reporter: &mut Reporter<'_>) -> Option<Format> {
-    let name = choose(word, "a format", &Format::ALL.map(Format::name), reporter)?;
-    Format::ALL.into_iter().find(|format| format.name() == name)
+    let words = Format::ALL.map(|format| (format.name(), format));
+    Choices { key: "a format", words: &words }.find(word, reporter)
 }
 
-/// A default must have every format that its field may require.
-fn check_default(rule: &FormatRule, (name, scope): (&Word, &Scope), reporter: &mut Reporter<'_>) {
-    let Some(DefaultValue::Literal(Literal::Text(default))) = &scope.field(rule.field).default
-    else {
-        return;
-    };
-    let unmet: BTreeSet<Format> =
-        rule.formats().into_iter().filter(|format| !format.matches(default)).collect();
-    for format in unmet {
-        let reason = format!("the default of `{}` is not {}", name.text, format.in_words());
-        let help = "give it another default, or make it optional with `?`";
-        reporter.report_with_help(Code::BadFormat, name.span, (reason, help));
+/// The formats that the field may require and its default does not have.
+fn unmet_by_default(rule: &FormatRule, scope: &Scope) -> BTreeSet<Format> {
+    match &scope.field(rule.field).default {
+        Some(DefaultValue::Literal(Literal::Text(default))) => {
+            rule.formats().into_iter().filter(|format| !format.matches(default)).collect()
+        }
+        Some(_) | None => BTreeSet::new(),
     }
+}
+
+fn report_default(field: &Word, format: Format, reporter: &mut Reporter<'_>) {
+    let reason = format!("the default of `{}` is not {}", field.text, format.in_words());
+    let help = "give it another default, or make it optional with `?`";
+    reporter.push(Report::new(Code::BadFormat, field.span, reason).help(help));
 }

@@ -1,15 +1,24 @@
 //! Handlers: `on.ENTITY.CHANGE = TARGET`.
 
 use crate::declared::{DeclaredHandler, DeclaredTarget};
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::model::{Handler, Target, TriggeringChange};
 use crate::source::Word;
 
-use super::choice::choose;
+use super::choice::Choices;
 use super::name::{Entities, check_name};
 
 /// Maximum length of a URL in bytes.
 const URL_BYTES_MAX: usize = 2_000;
+
+const CHANGES: Choices<'_, TriggeringChange> = Choices {
+    key: "a change",
+    words: &[
+        ("insert", TriggeringChange::Insert),
+        ("update", TriggeringChange::Update),
+        ("delete", TriggeringChange::Delete),
+    ],
+};
 
 pub(crate) fn handlers(
     declared: &[DeclaredHandler],
@@ -20,15 +29,10 @@ pub(crate) fn handlers(
     for handler in declared {
         let target = target(&handler.target, reporter);
         let entity = entities.find(&handler.entity, reporter);
-        let changes = ["insert", "update", "delete"];
-        let change = match choose(&handler.change, "a change", &changes, reporter) {
-            Some("insert") => TriggeringChange::Insert,
-            Some("update") => TriggeringChange::Update,
-            Some("delete") => TriggeringChange::Delete,
-            _ => continue,
-        };
-        let Some(entity) = entity else { continue };
-        handlers.push(Handler { entity, change, target });
+        let change = CHANGES.find(&handler.change, reporter);
+        if let Some((entity, change)) = entity.zip(change) {
+            handlers.push(Handler { entity, change, target });
+        }
     }
     handlers
 }
@@ -62,5 +66,5 @@ fn check_url(url: &Word, reporter: &mut Reporter<'_>) {
         "a URL starts with `https://` or `http://` and has at most {URL_BYTES_MAX} visible ASCII \
          characters"
     );
-    reporter.report_with_help(Code::BadTarget, url.span, (reason, help));
+    reporter.push(Report::new(Code::BadTarget, url.span, reason).help(help));
 }

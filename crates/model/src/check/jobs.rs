@@ -3,7 +3,7 @@
 
 use crate::declare::declare;
 use crate::declared::Declared;
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::parse::parse;
 use crate::source::Source;
 
@@ -46,7 +46,7 @@ pub(crate) fn add(declared: &mut Declared, reporter: &mut Reporter<'_>) -> bool 
     if let Some(other) = declared.entities.iter().find(|entity| entity.name.text == NAME) {
         let reason = format!("`{NAME}` is the name of a built-in entity in a model with jobs");
         let help = "rename this entity; `on` and `jobs = true` add jobs to a model";
-        reporter.report_with_help(Code::BuiltInName, other.name.span, (reason, help));
+        reporter.push(Report::new(Code::BuiltInName, other.name.span, reason).help(help));
         return false;
     }
     let lines = Source::new(DECLARATION);

@@ -1,7 +1,7 @@
 //! Parents and children: no entity is its own ancestor, and nesting is bounded.
 
 use crate::declared::DeclaredEntity;
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::model::{EntityId, Tenancy};
 
 use super::name::Entities;
@@ -28,6 +28,10 @@ impl<'d> Lineage<'d> {
             lineage.check_ancestors(index, reporter);
         }
         lineage
+    }
+
+    pub(crate) fn declared(&self) -> &'d [DeclaredEntity] {
+        self.declared
     }
 
     pub(crate) fn parents(&self) -> &[Option<EntityId>] {
@@ -66,12 +70,12 @@ impl<'d> Lineage<'d> {
             let reason =
                 format!("`{own}` would be its own ancestor: {own} -> {}", line.join(" -> "));
             let help = "remove one `parent`, or use a `ref` field instead";
-            reporter.report_with_help(Code::ParentCycle, word.span, (reason, help));
+            reporter.push(Report::new(Code::ParentCycle, word.span, reason).help(help));
             self.parents[index] = None;
         } else if ancestors.len() == DEPTH_MAX {
             let reason = format!("children are nested more than {DEPTH_MAX} deep");
             let help = "make it an entity without a parent, with a `ref` field";
-            reporter.report_with_help(Code::ParentsTooDeep, word.span, (reason, help));
+            reporter.push(Report::new(Code::ParentsTooDeep, word.span, reason).help(help));
         }
     }
 }

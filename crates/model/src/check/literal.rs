@@ -13,11 +13,18 @@ pub(crate) struct InvalidLiteral {
     pub(crate) help: String,
 }
 
-/// The value after `=` in the text of a field.
-pub(crate) fn of_default(
-    default: &DeclaredDefault,
-    of: &FieldType,
-) -> Result<Literal, InvalidLiteral> {
+impl InvalidLiteral {
+    /// `written` is the value in the text of the file.
+    pub(crate) fn new(written: &str, of: &FieldType) -> InvalidLiteral {
+        InvalidLiteral {
+            reason: format!("`{written}` is not a valid value for this field"),
+            help: format!("a value is {}", describe(of)),
+        }
+    }
+}
+
+/// The value after `=` in the text of a field, if it is valid.
+pub(crate) fn of_default(default: &DeclaredDefault, of: &FieldType) -> Option<Literal> {
     let text = default.word.text.as_str();
     let literal = match (default.kind, of) {
         (DefaultKind::Bare | DefaultKind::Quoted, FieldType::Text(_) | FieldType::Enum(_)) => {
@@ -31,18 +38,11 @@ pub(crate) fn of_default(
         (DefaultKind::EmptyMap, FieldType::Map(..) | FieldType::Tags) => Some(Literal::EmptyMap),
         _ => None,
     };
-    let written = match default.kind {
-        DefaultKind::Quoted => format!("'{text}'"),
-        DefaultKind::Bare | DefaultKind::EmptyList | DefaultKind::EmptyMap => text.to_owned(),
-    };
-    validate(literal, (&written, of))
+    literal.filter(|literal| is_within_limits(literal, of))
 }
 
-/// The value that `where` compares a field with.
-pub(crate) fn of_node(
-    (node, written): (&Node, &str),
-    of: &FieldType,
-) -> Result<Literal, InvalidLiteral> {
+/// The value that `where` compares a field with, if it is valid.
+pub(crate) fn of_node(node: &Node, of: &FieldType) -> Option<Literal> {
     let literal = match (&node.kind, of) {
         (NodeKind::Text(word), FieldType::Text(_) | FieldType::Enum(_) | FieldType::Ref(..)) => {
             Some(Literal::Text(word.text.clone()))
@@ -57,15 +57,12 @@ pub(crate) fn of_node(
         (NodeKind::Bool(value), FieldType::Bool) => Some(Literal::Bool(*value)),
         _ => None,
     };
-    validate(literal, (written, of))
+    literal.filter(|literal| is_within_limits(literal, of))
 }
 
-/// Returns the value if it is of the type and within its limits.
-fn validate(
-    literal: Option<Literal>,
-    (text, of): (&str, &FieldType),
-) -> Result<Literal, InvalidLiteral> {
-    let is_valid = literal.as_ref().is_some_and(|literal| match (literal, of) {
+/// Whether a value of the type is also within the limits of the type.
+fn is_within_limits(literal: &Literal, of: &FieldType) -> bool {
+    match (literal, of) {
         (Literal::Text(text), FieldType::Text(limits)) => {
             limits.contains(&(text.chars().count() as u64))
         }
@@ -75,13 +72,6 @@ fn validate(
         (Literal::EmptyList, FieldType::List(_, limits))
         | (Literal::EmptyMap, FieldType::Map(_, limits)) => limits.contains(&0),
         _ => true,
-    });
-    match literal {
-        Some(literal) if is_valid => Ok(literal),
-        _ => Err(InvalidLiteral {
-            reason: format!("`{text}` is not a valid value for this field"),
-            help: format!("a value is {}", describe(of)),
-        }),
     }
 }
 

@@ -66,7 +66,7 @@ pub(crate) fn check_name(name: &Word, what: &str, reporter: &mut Reporter<'_>) {
     if valid.starts_with(is_start) {
         help.push_str(&format!(", such as `{valid}`"));
     }
-    reporter.report_with_help(Code::BadName, name.span, (reason, help));
+    reporter.push(Report::new(Code::BadName, name.span, reason).help(help));
 }
 
 /// Converts `shopOrder` and `shop-order` to `shop_order`.

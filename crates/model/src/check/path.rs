@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::declared::DeclaredEntity;
-use crate::error::{Code, Reporter};
-use crate::model::{FieldId, PathPart};
+use crate::declared::{DeclaredCount, DeclaredEntity, DeclaredList};
+use crate::error::{Code, Report, Reporter};
+use crate::model::{Count, FieldId, List, PathPart};
 use crate::source::{Span, Word};
 
 use super::scope::Scope;
@@ -47,12 +47,72 @@ fn plural(name: &str) -> String {
 
 /// A list or a count that has a path.
 pub(crate) struct Served<'s> {
+    scope: &'s Scope,
     /// `list` or `count`.
-    pub(crate) what: &'static str,
-    pub(crate) name: &'s str,
+    what: &'static str,
+    name: &'s str,
+    path: &'s Word,
     /// As declared; its errors have been reported.
-    pub(crate) declared_by: &'s [Word],
-    pub(crate) by: &'s [FieldId],
+    declared_by: &'s [Word],
+    by: &'s [FieldId],
+}
+
+impl<'s> Served<'s> {
+    /// The list, if it declares a path.
+    pub(crate) fn list(
+        declared: &'s DeclaredList,
+        list: &'s List,
+        scope: &'s Scope,
+    ) -> Option<Served<'s>> {
+        Some(Served {
+            scope,
+            what: "list",
+            name: &list.name,
+            path: declared.path.as_ref()?,
+            declared_by: &declared.by,
+            by: &list.by,
+        })
+    }
+
+    /// The count, if it declares a path.
+    pub(crate) fn count(
+        declared: &'s DeclaredCount,
+        count: &'s Count,
+        scope: &'s Scope,
+    ) -> Option<Served<'s>> {
+        Some(Served {
+            scope,
+            what: "count",
+            name: &count.name,
+            path: declared.path.as_ref()?,
+            declared_by: &declared.by,
+            by: &count.by,
+        })
+    }
+
+    /// What messages call it.
+    fn label(&self) -> String {
+        format!("{}{}`", self.label_prefix(), self.name)
+    }
+
+    /// What the labels of all lists, or of all counts, of the entity begin with.
+    fn label_prefix(&self) -> String {
+        format!("the {} `{}.", self.what, self.scope.entity)
+    }
+
+    /// The field of a placeholder. An unknown field in `by` has been reported there.
+    fn placeholder(&self, name: &str, reporter: &mut Reporter<'_>) -> Option<FieldId> {
+        let field_name = |id: &FieldId| self.scope.field(*id).name.as_str();
+        let field = self.by.iter().find(|id| field_name(id) == name);
+        if field.is_none() && !self.declared_by.iter().any(|word| word.text == name) {
+            let reason = format!("`{{{name}}}` is not a field of this {}'s `by`", self.what);
+            let help = reporter.suggest(name, "its `by` has", self.by.iter().map(field_name));
+            let help = help.unwrap_or_else(|| format!("add `by = \"{name}\"`"));
+            let span = span_in(self.path, &format!("{{{name}}}"));
+            reporter.push(Report::new(Code::BadPlaceholder, span, reason).help(help));
+        }
+        field.copied()
+    }
 }
 
 /// The paths in use.
@@ -73,7 +133,7 @@ impl Paths {
         if parts.flatten().is_some_and(|parts| parts.iter().any(|part| part.starts_with('{'))) {
             let reason = "the path of an entity cannot have placeholders";
             let help = "single entities are served at this path followed by `/{id}`";
-            reporter.report_with_help(Code::BadPlaceholder, path.span, (reason, help));
+            reporter.push(Report::new(Code::BadPlaceholder, path.span, reason).help(help));
             return;
         }
         let owner = if is_reserved(&path.text) {
@@ -91,55 +151,46 @@ impl Paths {
     /// Adds the path of a list or a count, whose `by` has been checked.
     pub(crate) fn add(
         &mut self,
-        (entity, path): (&DeclaredEntity, &Word),
-        (scope, served): (&Scope, &Served<'_>),
+        served: &Served<'_>,
         reporter: &mut Reporter<'_>,
     ) -> Option<Vec<PathPart>> {
-        let texts = parse(path, reporter)?;
+        let texts = parse(served.path, reporter)?;
         let mut parts = vec![];
         for text in &texts {
             parts.push(match text.strip_prefix('{') {
-                Some(name) => {
-                    PathPart::Field(placeholder((name, path), (scope, served), reporter)?)
-                }
+                Some(name) => PathPart::Field(served.placeholder(name, reporter)?),
                 None => PathPart::Text((*text).to_owned()),
             });
         }
         let is_named = |id: &FieldId| parts.contains(&PathPart::Field(*id));
         let mut open: Vec<FieldId> = served.by.iter().copied().filter(|id| !is_named(id)).collect();
         open.sort_unstable();
-        if let Some(owner) = self.owner(&texts, (entity, served.what), &open) {
-            taken(path, &owner, reporter);
+        let pattern = pattern(&texts);
+        if let Some(owner) = self.owner(served, &pattern, &open) {
+            taken(served.path, &owner, reporter);
         } else {
-            let label = label(entity, (served.what, served.name));
-            self.served.entry(pattern(&texts)).or_default().push((label, open));
+            self.served.entry(pattern).or_default().push((served.label(), open));
         }
         Some(parts)
     }
 
-    /// Returns what uses the path already, unless it can be shared.
-    fn owner(
-        &self,
-        texts: &[&str],
-        (entity, what): (&DeclaredEntity, &str),
-        open: &[FieldId],
-    ) -> Option<String> {
-        let own = format!("the entity `{}`", entity.name.text);
-        let pattern = pattern(texts);
-        if is_reserved(&pattern) {
+    /// Returns what uses the path already, unless it can be shared. `open` are the fields of `by`
+    /// that the path does not contain.
+    fn owner(&self, served: &Served<'_>, pattern: &str, open: &[FieldId]) -> Option<String> {
+        let own = format!("the entity `{}`", served.scope.entity);
+        if is_reserved(pattern) {
             return Some("the server itself".to_owned());
         }
-        if let Some(owner) = self.entities.get(&pattern).filter(|owner| **owner != own) {
+        if let Some(owner) = self.entities.get(pattern).filter(|owner| **owner != own) {
             return Some(owner.clone());
         }
         if let Some(owner) = pattern.strip_suffix("/{}").and_then(|path| self.entities.get(path)) {
             return Some(format!("{owner}, one by its id"));
         }
-        let others = self.served.get(&pattern)?;
-        let prefix = label(entity, (what, ""));
-        let prefix = prefix.trim_end_matches('`');
+        let others = self.served.get(pattern)?;
+        let prefix = served.label_prefix();
         let clash =
-            others.iter().find(|(label, other)| !label.starts_with(prefix) || other == open);
+            others.iter().find(|(label, other)| !label.starts_with(&prefix) || other == open);
         clash.map(|(label, _)| label.clone())
     }
 }
@@ -148,14 +199,10 @@ fn is_reserved(path: &str) -> bool {
     path.split('/').nth(1).is_some_and(|first| RESERVED.contains(&first))
 }
 
-fn label(entity: &DeclaredEntity, (what, name): (&str, &str)) -> String {
-    format!("the {what} `{}.{name}`", entity.name.text)
-}
-
 fn taken(path: &Word, owner: &str, reporter: &mut Reporter<'_>) {
     let reason = format!("`{}` is the path of {owner}", path.text);
     let help = "choose another `path`";
-    reporter.report_with_help(Code::PathTaken, path.span, (reason, help));
+    reporter.push(Report::new(Code::PathTaken, path.span, reason).help(help));
 }
 
 /// The path with empty braces.
@@ -176,7 +223,7 @@ fn parse<'p>(path: &'p Word, reporter: &mut Reporter<'_>) -> Option<Vec<&'p str>
         );
         let help = "a path is `/`, then words of letters, digits, `.`, `_`, `-` or a `{field}`, \
                     with `/` between them";
-        reporter.report_with_help(Code::BadPath, path.span, (reason, help));
+        reporter.push(Report::new(Code::BadPath, path.span, reason).help(help));
     }
     parts
 }
@@ -189,24 +236,6 @@ fn part(text: &str) -> Option<&str> {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     let is_word = !text.is_empty() && text.chars().all(is_plain) && text != "." && text != "..";
     is_word.then_some(text)
-}
-
-/// The field of a placeholder. An unknown field in `by` has been reported there.
-fn placeholder(
-    (name, path): (&str, &Word),
-    (scope, served): (&Scope, &Served<'_>),
-    reporter: &mut Reporter<'_>,
-) -> Option<FieldId> {
-    let field = served.by.iter().find(|id| scope.field(**id).name == name);
-    if field.is_none() && !served.declared_by.iter().any(|word| word.text == name) {
-        let reason = format!("`{{{name}}}` is not a field of this {}'s `by`", served.what);
-        let known = served.by.iter().map(|id| scope.field(*id).name.as_str());
-        let help = reporter.suggest(name, "its `by` has", known);
-        let help = help.unwrap_or_else(|| format!("add `by = \"{name}\"`"));
-        let span = span_in(path, &format!("{{{name}}}"));
-        reporter.report_with_help(Code::BadPlaceholder, span, (reason, help));
-    }
-    field.copied()
 }
 
 /// The span of a part of a path, or of the whole path if its text has escapes.

@@ -107,7 +107,7 @@ impl Scope {
         let key = usage.key();
         let reason = format!("`{}` cannot be in `{key}`: its type is `{found}`", name.text);
         let help = format!("`{key}` takes fields of the types {}", usage.types().join(", "));
-        reporter.report_with_help(Code::BadUse, name.span, (reason, help));
+        reporter.push(Report::new(Code::BadUse, name.span, reason).help(help));
         None
     }
 
@@ -137,5 +137,5 @@ impl Scope {
 
 pub(crate) fn same_field_twice(name: &Word, key: &str, reporter: &mut Reporter<'_>) {
     let reason = format!("`{}` is already in `{key}`", name.text);
-    reporter.report_with_help(Code::SameFieldTwice, name.span, (reason, "name it once"));
+    reporter.push(Report::new(Code::SameFieldTwice, name.span, reason).help("name it once"));
 }

@@ -1,52 +1,54 @@
 //! The tenancy of each entity. Shared entities must not refer to entities of a tenant.
 
 use crate::declared::DeclaredEntity;
-use crate::error::{Code, Reporter};
-use crate::model::{FieldId, FieldType, Presence, Tenancy};
-use crate::source::Word;
+use crate::error::{Code, Report, Reporter};
+use crate::model::{Field, FieldId, FieldType, Presence, Tenancy};
 
 use super::lineage::Lineage;
 use super::scope::Scope;
 
 /// The tenancy of every entity.
 pub(crate) fn tenancies(
-    declared: &[DeclaredEntity],
-    (lineage, scopes): (&Lineage<'_>, &[Scope]),
+    lineage: &Lineage<'_>,
+    scopes: &[Scope],
     reporter: &mut Reporter<'_>,
 ) -> Vec<Tenancy> {
-    let mut tenancies = vec![];
-    for (index, entity) in declared.iter().enumerate() {
-        tenancies.push(match &entity.tenant {
-            None => lineage.inherited(index),
-            Some(word) => own(word, (entity, &scopes[index]), reporter),
-        });
-    }
-    for (index, entity) in declared.iter().enumerate() {
-        if tenancies[index] == Tenancy::Shared && entity.tenant.is_none() {
-            check_references(entity, (&scopes[index], &tenancies), reporter);
+    let entities = || lineage.declared().iter().zip(scopes);
+    let tenancies: Vec<Tenancy> = entities()
+        .enumerate()
+        .map(|(index, (entity, scope))| {
+            declared_tenancy(entity, scope, reporter).unwrap_or_else(|| lineage.inherited(index))
+        })
+        .collect();
+    for ((entity, scope), tenancy) in entities().zip(&tenancies) {
+        if *tenancy == Tenancy::Shared && entity.tenant.is_none() {
+            for field in references_to_tenants(scope, &tenancies) {
+                report_shared_reference(entity, field, reporter);
+            }
         }
     }
     tenancies
 }
 
 /// The tenancy of an entity that declares it.
-fn own(
-    word: &Word,
-    (entity, scope): (&DeclaredEntity, &Scope),
+fn declared_tenancy(
+    entity: &DeclaredEntity,
+    scope: &Scope,
     reporter: &mut Reporter<'_>,
-) -> Tenancy {
+) -> Option<Tenancy> {
+    let word = entity.tenant.as_ref()?;
     if let Some(parent) = &entity.parent {
         let reason = format!("`{}` belongs to the tenant of its parent", entity.name.text);
         let help = format!("leave this out, or declare it on `{}`", parent.text);
-        reporter.report_with_help(Code::ChildTenant, word.span, (reason, help));
-        return Tenancy::Shared;
+        reporter.push(Report::new(Code::ChildTenant, word.span, reason).help(help));
+        return Some(Tenancy::Shared);
     }
-    let Some(id) = scope.find(word, reporter) else { return Tenancy::Shared };
+    let Some(id) = scope.find(word, reporter) else { return Some(Tenancy::Shared) };
     if let Some(reason) = why_not(id, scope) {
         let help = "the tenant must be a required text, int, enum or ref";
-        reporter.report_with_help(Code::BadTenant, word.span, (reason, help));
+        reporter.push(Report::new(Code::BadTenant, word.span, reason).help(help));
     }
-    Tenancy::Own(id)
+    Some(Tenancy::Own(id))
 }
 
 /// Why a field cannot be the tenant.
@@ -68,27 +70,27 @@ fn why_not(id: FieldId, scope: &Scope) -> Option<String> {
     }
 }
 
-/// A shared entity that refers to an entity of a tenant would show its id to the other tenants.
-fn check_references(
-    entity: &DeclaredEntity,
-    (scope, tenancies): (&Scope, &[Tenancy]),
-    reporter: &mut Reporter<'_>,
-) {
-    for scoped in &scope.fields {
-        let of = match &scoped.field.of {
+/// The fields that refer to entities of a tenant.
+fn references_to_tenants<'s>(
+    scope: &'s Scope,
+    tenancies: &'s [Tenancy],
+) -> impl Iterator<Item = &'s Field> {
+    scope.fields.iter().map(|scoped| &scoped.field).filter(|field| {
+        let of = match &field.of {
             FieldType::List(of, _) => of,
             of => of,
         };
-        let FieldType::Ref(target, _) = *of else { continue };
-        let declared = entity.fields.iter().find(|field| field.name.text == scoped.field.name);
-        let Some(declared) = declared else { continue };
-        if tenancies[target.index()] != Tenancy::Shared {
-            let reason = format!(
-                "`{}` is shared by all tenants and cannot refer to an entity of one tenant",
-                entity.name.text
-            );
-            let help = format!("give `{}` a `tenant` too", entity.name.text);
-            reporter.report_with_help(Code::SharedRef, declared.name.span, (reason, help));
-        }
-    }
+        matches!(*of, FieldType::Ref(target, _) if tenancies[target.index()] != Tenancy::Shared)
+    })
+}
+
+/// The reference would show the id of an entity of one tenant to the other tenants.
+fn report_shared_reference(entity: &DeclaredEntity, field: &Field, reporter: &mut Reporter<'_>) {
+    let declared = entity.fields.iter().find(|declared| declared.name.text == field.name);
+    let Some(declared) = declared else { return };
+    let name = &entity.name.text;
+    let reason =
+        format!("`{name}` is shared by all tenants and cannot refer to an entity of one tenant");
+    let help = format!("give `{name}` a `tenant` too");
+    reporter.push(Report::new(Code::SharedRef, declared.name.span, reason).help(help));
 }

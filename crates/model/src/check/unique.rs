@@ -1,7 +1,7 @@
 //! Uniques: alone, combined, scoped, case-folded.
 
 use crate::declared::DeclaredUnique;
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::model::{CaseMode, FieldId, Unique};
 
 use super::scope::{Scope, Usage, same_field_twice};
@@ -16,10 +16,8 @@ pub(crate) fn uniques(
         let Some(unique) = unique(entry, scope, reporter) else { continue };
         if found.iter().any(|other| is_same(other, &unique)) {
             let reason = "duplicate unique";
-            reporter.report_with_help(
-                Code::SameTwice,
-                entry.span,
-                (reason, "leave one of them out"),
+            reporter.push(
+                Report::new(Code::SameTwice, entry.span, reason).help("leave one of them out"),
             );
         } else {
             found.push(unique);
@@ -31,7 +29,8 @@ pub(crate) fn uniques(
 fn unique(declared: &DeclaredUnique, scope: &Scope, reporter: &mut Reporter<'_>) -> Option<Unique> {
     if declared.fields.is_empty() {
         let help = "name the fields that are unique together";
-        reporter.report_with_help(Code::Empty, declared.span, ("this unique has no fields", help));
+        reporter
+            .push(Report::new(Code::Empty, declared.span, "this unique has no fields").help(help));
         return None;
     }
     let fields = scope.find_all(Usage::Unique, &declared.fields, reporter);
@@ -48,14 +47,14 @@ fn unique(declared: &DeclaredUnique, scope: &Scope, reporter: &mut Reporter<'_>)
     }
     if fields.contains(&FieldId(0)) {
         let reason = "`id` is already unique";
-        reporter.report_with_help(Code::SameTwice, declared.span, (reason, "leave it out"));
+        reporter.push(Report::new(Code::SameTwice, declared.span, reason).help("leave it out"));
         return None;
     }
     if let Some(span) = declared.fold_case
         && !fields.iter().any(|id| scope.is_text(*id))
     {
         let reason = "there is no case to fold: none of the fields is a `text`";
-        reporter.report_with_help(Code::NothingToFold, span, (reason, "leave `fold_case` out"));
+        reporter.push(Report::new(Code::NothingToFold, span, reason).help("leave `fold_case` out"));
     }
     let case = declared.fold_case.map_or(CaseMode::Exact, |_| CaseMode::Folded);
     Some(Unique { fields, within, case })

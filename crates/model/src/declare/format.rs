@@ -2,7 +2,7 @@
 
 use super::keys::{Keys, table, text};
 use crate::declared::{DeclaredFormat, DeclaredFormatChoice};
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::parse::{Entry, NodeKind};
 
 pub(crate) fn formats(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredFormat> {
@@ -19,7 +19,7 @@ fn format(entry: &Entry, reporter: &mut Reporter<'_>) -> Option<DeclaredFormat> 
     let [by] = fields.as_slice() else {
         let reason = format!("the format of `{}` depends on exactly one field", field.text);
         let help = "write a format, or `{ ENUM = { MEMBER = \"FORMAT\" } }` for one enum field";
-        reporter.report_with_help(Code::BadFormat, entry.key.span, (reason, help));
+        reporter.push(Report::new(Code::BadFormat, entry.key.span, reason).help(help));
         return None;
     };
     let mut members = vec![];

@@ -2,23 +2,39 @@
 
 use std::collections::BTreeMap;
 
+use super::keyed_value::KeyedValue;
+use super::limit::{DECLARATIONS_MAX, Limit};
 use crate::declared::DeclaredTest;
 use crate::error::{Code, Report, Reporter};
-use crate::parse::{Entry, Node, NodeKind};
+use crate::parse::{Entry, NodeKind};
 use crate::source::{Span, Word};
+
+/// A kind of table, by the keys it can have.
+pub(crate) struct TableKind {
+    /// What messages call it.
+    pub(crate) what: &'static str,
+    pub(crate) keys: &'static [&'static str],
+}
 
 /// The known keys of a table. Unknown keys have been reported.
 pub(crate) struct Keys<'e> {
+    what: &'static str,
     entries: BTreeMap<&'e str, &'e Entry>,
 }
 
+/// A table that is the value of a name.
+pub(crate) struct NamedTable<'e> {
+    pub(crate) name: &'e Word,
+    pub(crate) entries: &'e [Entry],
+}
+
 impl<'e> Keys<'e> {
-    /// `what` describes the table in messages; `known` are its keys.
     pub(crate) fn read(
         entries: &'e [Entry],
-        (what, known): (&str, &[&str]),
+        kind: &TableKind,
         reporter: &mut Reporter<'_>,
     ) -> Keys<'e> {
+        let TableKind { what, keys: known } = *kind;
         let mut found = BTreeMap::new();
         for entry in entries {
             let name = entry.key.text.as_str();
@@ -31,23 +47,24 @@ impl<'e> Keys<'e> {
             let span = entry.key.span;
             reporter.push(Report { code: Code::UnknownKey, span, reason, help });
         }
-        Keys { entries: found }
+        Keys { what, entries: found }
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&'e Entry> {
         self.entries.get(name).copied()
     }
 
-    /// Returns a required key; `what` and `span` are of the table.
+    /// Returns a required key; `span` is the table's.
     pub(crate) fn require(
         &self,
         name: &str,
-        (what, span): (&str, Span),
+        span: Span,
         reporter: &mut Reporter<'_>,
     ) -> Option<&'e Entry> {
         let found = self.get(name);
         if found.is_none() {
-            reporter.report(Code::MissingKey, span, format!("{what} must have the key `{name}`"));
+            let reason = format!("{} must have the key `{name}`", self.what);
+            reporter.report(Code::MissingKey, span, reason);
         }
         found
     }
@@ -55,6 +72,22 @@ impl<'e> Keys<'e> {
     /// The entries of the table under this key; empty if the key is absent.
     pub(crate) fn table(&self, name: &str, reporter: &mut Reporter<'_>) -> &'e [Entry] {
         self.get(name).and_then(|entry| table(entry, reporter)).unwrap_or(&[])
+    }
+
+    /// The tables in the table under this key, such as `list.NAME`.
+    pub(crate) fn named_tables(
+        &self,
+        name: &str,
+        reporter: &mut Reporter<'_>,
+    ) -> Vec<NamedTable<'e>> {
+        let entries = self.table(name, reporter);
+        let limit = Limit { what: &format!("tables under `{name}`"), max: DECLARATIONS_MAX };
+        let entries = limit.apply(entries, reporter).iter();
+        let named = |entry: &'e Entry| {
+            let entries = table(entry, reporter)?;
+            Some(NamedTable { name: &entry.key, entries })
+        };
+        entries.filter_map(named).collect()
     }
 
     pub(crate) fn text(&self, name: &str, reporter: &mut Reporter<'_>) -> Option<Word> {
@@ -67,17 +100,16 @@ impl<'e> Keys<'e> {
         if let NodeKind::Text(word) = &entry.node.kind {
             return vec![word.clone()];
         }
-        let Some(nodes) =
-            list((&entry.key.text, &entry.node), "a name or a list of names", reporter)
-        else {
+        let value = KeyedValue::from(entry);
+        let Some(values) = value.elements("a name or a list of names", reporter) else {
             return vec![];
         };
-        if nodes.is_empty() {
+        if values.is_empty() {
             let reason = format!("`{name}` is empty");
             let help = "name a field, or leave the key out";
-            reporter.report_with_help(Code::Empty, entry.node.span, (reason, help));
+            reporter.push(Report::new(Code::Empty, entry.node.span, reason).help(help));
         }
-        nodes.iter().filter_map(|node| word((&entry.key.text, node), reporter)).collect()
+        values.iter().filter_map(|value| value.text(reporter)).collect()
     }
 
     /// The tests of `where`.
@@ -93,7 +125,7 @@ impl<'e> Keys<'e> {
         match entry.node.kind {
             NodeKind::Bool(value) => value.then_some(entry.node.span),
             _ => {
-                wrong_kind((&entry.key.text, &entry.node), "true or false", reporter);
+                KeyedValue::from(entry).wrong_kind("true or false", reporter);
                 None
             }
         }
@@ -104,42 +136,12 @@ pub(crate) fn table<'e>(entry: &'e Entry, reporter: &mut Reporter<'_>) -> Option
     match &entry.node.kind {
         NodeKind::Table(entries) => Some(entries),
         _ => {
-            wrong_kind((&entry.key.text, &entry.node), "a table", reporter);
+            KeyedValue::from(entry).wrong_kind("a table", reporter);
             None
         }
     }
 }
 
 pub(crate) fn text(entry: &Entry, reporter: &mut Reporter<'_>) -> Option<Word> {
-    word((&entry.key.text, &entry.node), reporter)
-}
-
-/// The text of a value; `key` is for the message.
-pub(crate) fn word((key, node): (&str, &Node), reporter: &mut Reporter<'_>) -> Option<Word> {
-    match &node.kind {
-        NodeKind::Text(word) => Some(word.clone()),
-        _ => {
-            wrong_kind((key, node), "text", reporter);
-            None
-        }
-    }
-}
-
-pub(crate) fn list<'e>(
-    (key, node): (&str, &'e Node),
-    expected: &str,
-    reporter: &mut Reporter<'_>,
-) -> Option<&'e [Node]> {
-    match &node.kind {
-        NodeKind::List(nodes) => Some(nodes),
-        _ => {
-            wrong_kind((key, node), expected, reporter);
-            None
-        }
-    }
-}
-
-pub(crate) fn wrong_kind((key, node): (&str, &Node), expected: &str, reporter: &mut Reporter<'_>) {
-    let reason = format!("`{key}` takes {expected}, and this is {}", node.kind.describe());
-    reporter.report(Code::WrongKind, node.span, reason);
+    KeyedValue::from(entry).text(reporter)
 }

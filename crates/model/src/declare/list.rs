@@ -1,19 +1,24 @@
 //! Reads the tables below an entity: `list`, `count`, `board`, `tags`.
 
-use super::keys::{Keys, list as list_of, word};
-use super::limit::{DECLARATIONS_MAX, limited};
+use super::keyed_value::KeyedValue;
+use super::keys::{Keys, NamedTable, TableKind};
+use super::limit::{DECLARATIONS_MAX, Limit};
 use crate::declared::{
     DeclaredBoard, DeclaredCombination, DeclaredCount, DeclaredList, DeclaredTags,
 };
 use crate::error::Reporter;
-use crate::parse::Entry;
-use crate::source::Word;
 
-pub(crate) fn list(name: &Word, entries: &[Entry], reporter: &mut Reporter<'_>) -> DeclaredList {
-    let known = ["path", "by", "order", "where", "facets"];
-    let keys = Keys::read(entries, ("a list", &known), reporter);
+const LIST: TableKind =
+    TableKind { what: "a list", keys: &["path", "by", "order", "where", "facets"] };
+const COUNT: TableKind =
+    TableKind { what: "a count", keys: &["path", "by", "split", "where", "shards"] };
+const BOARD: TableKind = TableKind { what: "a board", keys: &["of", "rank", "by", "where"] };
+const TAGS: TableKind = TableKind { what: "a tags table", keys: &["combine"] };
+
+pub(crate) fn list(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredList {
+    let keys = Keys::read(table.entries, &LIST, reporter);
     DeclaredList {
-        name: name.clone(),
+        name: table.name.clone(),
         path: keys.text("path", reporter),
         by: keys.words("by", reporter),
         order: keys.words("order", reporter),
@@ -22,11 +27,10 @@ pub(crate) fn list(name: &Word, entries: &[Entry], reporter: &mut Reporter<'_>) 
     }
 }
 
-pub(crate) fn count(name: &Word, entries: &[Entry], reporter: &mut Reporter<'_>) -> DeclaredCount {
-    let known = ["path", "by", "split", "where", "shards"];
-    let keys = Keys::read(entries, ("a count", &known), reporter);
+pub(crate) fn count(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredCount {
+    let keys = Keys::read(table.entries, &COUNT, reporter);
     DeclaredCount {
-        name: name.clone(),
+        name: table.name.clone(),
         path: keys.text("path", reporter),
         by: keys.words("by", reporter),
         split: keys.words("split", reporter),
@@ -35,10 +39,10 @@ pub(crate) fn count(name: &Word, entries: &[Entry], reporter: &mut Reporter<'_>)
     }
 }
 
-pub(crate) fn board(name: &Word, entries: &[Entry], reporter: &mut Reporter<'_>) -> DeclaredBoard {
-    let keys = Keys::read(entries, ("a board", &["of", "rank", "by", "where"]), reporter);
+pub(crate) fn board(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredBoard {
+    let keys = Keys::read(table.entries, &BOARD, reporter);
     DeclaredBoard {
-        name: name.clone(),
+        name: table.name.clone(),
         of: keys.text("of", reporter),
         rank: keys.text("rank", reporter),
         by: keys.words("by", reporter),
@@ -46,17 +50,18 @@ pub(crate) fn board(name: &Word, entries: &[Entry], reporter: &mut Reporter<'_>)
     }
 }
 
-pub(crate) fn tags(field: &Word, entries: &[Entry], reporter: &mut Reporter<'_>) -> DeclaredTags {
-    let keys = Keys::read(entries, ("a tags table", &["combine"]), reporter);
+pub(crate) fn tags(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredTags {
+    let keys = Keys::read(table.entries, &TAGS, reporter);
     let expected = "a list of lists of tag keys";
-    let nodes = keys.require("combine", ("a tags table", field.span), reporter);
-    let nodes = nodes.and_then(|entry| list_of(("combine", &entry.node), expected, reporter));
+    let entry = keys.require("combine", table.name.span, reporter);
+    let lists = entry.and_then(|entry| KeyedValue::from(entry).elements(expected, reporter));
+    let lists = lists.unwrap_or_default();
+    let limit = Limit { what: "combinations", max: DECLARATIONS_MAX };
     let mut combine = vec![];
-    let nodes = nodes.unwrap_or(&[]);
-    for node in limited(nodes, ("combinations", DECLARATIONS_MAX), reporter) {
-        let Some(nodes) = list_of(("combine", node), expected, reporter) else { continue };
-        let keys = nodes.iter().filter_map(|node| word(("combine", node), reporter)).collect();
-        combine.push(DeclaredCombination { keys, span: node.span });
+    for list in limit.apply(&lists, reporter) {
+        let Some(keys) = list.elements(expected, reporter) else { continue };
+        let keys = keys.iter().filter_map(|key| key.text(reporter)).collect();
+        combine.push(DeclaredCombination { keys, span: list.node.span });
     }
-    DeclaredTags { field: field.clone(), combine }
+    DeclaredTags { field: table.name.clone(), combine }
 }

@@ -22,6 +22,17 @@ pub(crate) struct Report {
     pub(crate) help: Option<String>,
 }
 
+impl Report {
+    pub(crate) fn new(code: Code, span: Span, reason: impl Into<String>) -> Report {
+        Report { code, span, reason: reason.into(), help: None }
+    }
+
+    /// Adds how to fix the error.
+    pub(crate) fn help(self, help: impl Into<String>) -> Report {
+        Report { help: Some(help.into()), ..self }
+    }
+}
+
 /// The errors so far.
 #[derive(Debug)]
 pub(crate) struct Reporter<'a> {
@@ -37,17 +48,7 @@ impl<'a> Reporter<'a> {
 
     /// Reports an error whose reason makes the fix obvious.
     pub(crate) fn report(&mut self, code: Code, span: Span, reason: impl Into<String>) {
-        self.push(Report { code, span, reason: reason.into(), help: None });
-    }
-
-    /// Reports an error and how to fix it.
-    pub(crate) fn report_with_help(
-        &mut self,
-        code: Code,
-        span: Span,
-        (reason, help): (impl Into<String>, impl Into<String>),
-    ) {
-        self.push(Report { code, span, reason: reason.into(), help: Some(help.into()) });
+        self.push(Report::new(code, span, reason));
     }
 
     pub(crate) fn push(&mut self, report: Report) {
@@ -56,13 +57,8 @@ impl<'a> Reporter<'a> {
         } else if !self.is_full {
             self.is_full = true;
             let reason = format!("there are more than {ERRORS_MAX} errors");
-            let help = Some("fix these to see the others".to_owned());
-            self.reports.push(Report {
-                code: Code::TooManyErrors,
-                span: report.span,
-                reason,
-                help,
-            });
+            let too_many = Report::new(Code::TooManyErrors, report.span, reason);
+            self.reports.push(too_many.help("fix these to see the others"));
         }
     }
 

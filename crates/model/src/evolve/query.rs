@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Board, Count, List, Literal, PathPart, Ranking};
+use crate::model::{Board, Count, List, ListId, Literal, PathPart, Ranking};
 
 use super::change::ChangeKind;
 use super::enumerate::enumerate;
@@ -13,7 +13,10 @@ use super::types;
 pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     for (id, list) in pair.new.entity.lists() {
         match pair.old.entity.find_list(&list.name) {
-            Some(old) => compare_list(pair, (pair.old.entity.list(old), list), findings),
+            Some(old) => {
+                let (old, new) = (pair.old.entity.list(old), list);
+                ListPair { pair, id, old, new }.compare(findings);
+            }
             None => {
                 let text = format!("`{}`: the list `{}` is new", pair.name(), list.name);
                 findings.changes.push(pair.change(ChangeKind::ListAdded(id), text));
@@ -44,38 +47,50 @@ fn compare_ordinals(pair: &Pair<'_>, findings: &mut Findings) {
     findings.changes.push(pair.change(ChangeKind::OrdinalsChanged, text));
 }
 
-fn compare_list(pair: &Pair<'_>, (old, new): (&List, &List), findings: &mut Findings) {
-    let Some(id) = pair.new.entity.find_list(&new.name) else { return };
-    let list = format!("`{}`: the list `{}`", pair.name(), new.name);
-    let changed = changed_keys(pair, (old, new));
-    if !changed.is_empty() {
-        let text = format!("{list} is rebuilt: {} changed", enumerate(&changed));
-        findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
-    } else if let Some(field) = reordered_enum(pair, new) {
-        let text = format!("{list} is rebuilt: the order of the members of `{field}` changed");
-        findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
-    } else if pair.old.entity.has_ordinals() != pair.new.entity.has_ordinals() {
-        let text = format!("{list} is rebuilt: the order of ties changed");
-        findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
-    }
-    if pair.old.name_set(&old.facets) != pair.new.name_set(&new.facets) {
-        let text = format!("{list} has different facets");
-        findings.changes.push(pair.change(ChangeKind::FacetsChanged(id), text));
-    }
-    if path(pair.old, &old.path) != path(pair.new, &new.path) {
-        let text = format!("{list} has a different path");
-        findings.changes.push(pair.change(ChangeKind::ServiceChanged, text));
-    }
+/// A list that both models have.
+struct ListPair<'p, 'm> {
+    pair: &'p Pair<'m>,
+    /// Of the new model.
+    id: ListId,
+    old: &'m List,
+    new: &'m List,
 }
 
-/// The keys of the list that changed.
-fn changed_keys(pair: &Pair<'_>, (old, new): (&List, &List)) -> Vec<&'static str> {
-    let keys = [
-        ("by", pair.old.names(&old.by) == pair.new.names(&new.by)),
-        ("order", pair.old.order(&old.order) == pair.new.order(&new.order)),
-        ("where", pair.old.filter(&old.filter) == pair.new.filter(&new.filter)),
-    ];
-    keys.into_iter().filter(|(_, is_same)| !is_same).map(|(key, _)| key).collect()
+impl ListPair<'_, '_> {
+    fn compare(&self, findings: &mut Findings) {
+        let ListPair { pair, id, old, new } = *self;
+        let list = format!("`{}`: the list `{}`", pair.name(), new.name);
+        let changed = self.changed_keys();
+        if !changed.is_empty() {
+            let text = format!("{list} is rebuilt: {} changed", enumerate(&changed));
+            findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
+        } else if let Some(field) = reordered_enum(pair, new) {
+            let text = format!("{list} is rebuilt: the order of the members of `{field}` changed");
+            findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
+        } else if pair.old.entity.has_ordinals() != pair.new.entity.has_ordinals() {
+            let text = format!("{list} is rebuilt: the order of ties changed");
+            findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
+        }
+        if pair.old.name_set(&old.facets) != pair.new.name_set(&new.facets) {
+            let text = format!("{list} has different facets");
+            findings.changes.push(pair.change(ChangeKind::FacetsChanged(id), text));
+        }
+        if path(pair.old, &old.path) != path(pair.new, &new.path) {
+            let text = format!("{list} has a different path");
+            findings.changes.push(pair.change(ChangeKind::ServiceChanged, text));
+        }
+    }
+
+    /// The keys of the list that changed.
+    fn changed_keys(&self) -> Vec<&'static str> {
+        let ListPair { pair, old, new, .. } = *self;
+        let keys = [
+            ("by", pair.old.names(&old.by) == pair.new.names(&new.by)),
+            ("order", pair.old.order(&old.order) == pair.new.order(&new.order)),
+            ("where", pair.old.filter(&old.filter) == pair.new.filter(&new.filter)),
+        ];
+        keys.into_iter().filter(|(_, is_same)| !is_same).map(|(key, _)| key).collect()
+    }
 }
 
 /// An enum field that orders the list and whose members have moved: enums sort in the order in which

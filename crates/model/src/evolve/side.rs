@@ -24,14 +24,6 @@ pub(super) struct Pair<'m> {
 }
 
 impl<'m> Pair<'m> {
-    pub(super) fn new(
-        (old, before): (&'m Model, EntityId),
-        (new, id): (&'m Model, EntityId),
-    ) -> Pair<'m> {
-        let old = Side { model: old, entity: old.entity(before) };
-        Pair { old, new: Side { model: new, entity: new.entity(id) }, id }
-    }
-
     /// The name of the entity.
     pub(super) fn name(&self) -> &'m str {
         &self.new.entity.name
@@ -52,6 +44,10 @@ impl<'m> Pair<'m> {
 }
 
 impl<'m> Side<'m> {
+    pub(super) fn new(model: &'m Model, id: EntityId) -> Side<'m> {
+        Side { model, entity: model.entity(id) }
+    }
+
     pub(super) fn name(&self, field: FieldId) -> &'m str {
         &self.entity.field(field).name
     }

@@ -1,8 +1,9 @@
 //! Types: whether every value of the old one is valid under the new one.
 
 use std::fmt::Display;
+use std::ops::RangeInclusive;
 
-use crate::model::{FieldType, Limits, OnDelete};
+use crate::model::{EntityId, FieldType, Limits, OnDelete};
 
 use super::change::ChangeKind;
 use super::enumerate::enumerate;
@@ -10,7 +11,7 @@ use super::field_pair::FieldPair;
 use super::findings::Findings;
 
 pub(super) fn compare(field: &FieldPair<'_, '_>, findings: &mut Findings) {
-    compare_types(field, (&field.old.of, &field.new.of), findings);
+    Comparison { field, findings }.types(&field.old.of, &field.new.of);
 }
 
 /// Whether the members of an enum have moved, which changes their sort order.
@@ -21,97 +22,156 @@ pub(super) fn is_reordered(old: &FieldType, new: &FieldType) -> bool {
     }
 }
 
-fn compare_types(
-    field: &FieldPair<'_, '_>,
-    (old, new): (&FieldType, &FieldType),
-    findings: &mut Findings,
-) {
-    match (old, new) {
-        (FieldType::Text(old), FieldType::Text(new))
-        | (FieldType::Bytes(old), FieldType::Bytes(new)) => lengths(field, (old, new), findings),
-        (FieldType::Int(old), FieldType::Int(new)) => {
-            let ends = (i64::MIN, i64::MAX);
-            ranges(field, (&normalized(old, ends), &normalized(new, ends)), findings);
-        }
-        (FieldType::Number(old), FieldType::Number(new)) => ranges(field, (old, new), findings),
-        (FieldType::Enum(old), FieldType::Enum(new)) => members(field, (old, new), findings),
-        (FieldType::Ref(..), FieldType::Ref(..)) => references(field, (old, new), findings),
-        (FieldType::List(old, old_limits), FieldType::List(new, new_limits))
-        | (FieldType::Map(old, old_limits), FieldType::Map(new, new_limits)) => {
-            compare_types(field, (old, new), findings);
-            lengths(field, (old_limits, new_limits), findings);
-        }
-        // Ids are stored as texts, and a field reference may have no target.
-        (FieldType::Text(_), FieldType::Ref(target, OnDelete::Keep)) => {
-            let target = &field.pair.new.model.entity(*target).name;
-            let text = format!(
-                "{} now holds ids of `{target}`; stored texts must be valid ids",
-                field.qualified_name()
-            );
-            let kind = ChangeKind::FieldTightened(field.id);
-            findings.changes.push(field.pair.change(kind, text));
-        }
-        (FieldType::Bool, FieldType::Bool)
-        | (FieldType::Time, FieldType::Time)
-        | (FieldType::Any, FieldType::Any)
-        | (FieldType::Tags, FieldType::Tags) => {}
-        _ => {
-            let (old, new) = (&field.old.of, &field.new.of);
-            let (old, new) = (field.pair.old.describe(old), field.pair.new.describe(new));
-            let reason = format!(
-                "the type of {} changed from `{old}` to `{new}`: stored values have the old type",
-                field.qualified_name()
-            );
-            let help = "keep the type, and add another field for the new values";
-            findings.refusals.push(field.pair.refusal(reason, help.to_owned()));
-        }
-    }
+/// The comparison of a field's types.
+struct Comparison<'c, 'p, 'm> {
+    field: &'c FieldPair<'p, 'm>,
+    findings: &'c mut Findings,
 }
 
-fn lengths(
-    field: &FieldPair<'_, '_>,
-    (old, new): (&Limits<u64>, &Limits<u64>),
-    findings: &mut Findings,
-) {
-    let ends = (0, u64::MAX);
-    ranges(field, (&normalized(old, ends), &normalized(new, ends)), findings);
+impl Comparison<'_, '_, '_> {
+    fn types(&mut self, old: &FieldType, new: &FieldType) {
+        let field = self.field;
+        match (old, new) {
+            (FieldType::Text(old), FieldType::Text(new))
+            | (FieldType::Bytes(old), FieldType::Bytes(new)) => self.lengths(old, new),
+            (FieldType::Int(old), FieldType::Int(new)) => {
+                let all = i64::MIN..=i64::MAX;
+                self.ranges(&normalized(old, &all), &normalized(new, &all));
+            }
+            (FieldType::Number(old), FieldType::Number(new)) => self.ranges(old, new),
+            (FieldType::Enum(old), FieldType::Enum(new)) => self.members(old, new),
+            (FieldType::Ref(old, old_rule), FieldType::Ref(new, new_rule)) => {
+                self.targets(*old, *new);
+                self.rules(*old_rule, *new_rule);
+            }
+            (FieldType::List(old, old_limits), FieldType::List(new, new_limits))
+            | (FieldType::Map(old, old_limits), FieldType::Map(new, new_limits)) => {
+                self.types(old, new);
+                self.lengths(old_limits, new_limits);
+            }
+            // Ids are stored as texts, and a field reference may have no target.
+            (FieldType::Text(_), FieldType::Ref(target, OnDelete::Keep)) => {
+                let target = &field.pair.new.model.entity(*target).name;
+                let text = format!(
+                    "{} now holds ids of `{target}`; stored texts must be valid ids",
+                    field.qualified_name()
+                );
+                let kind = ChangeKind::FieldTightened(field.id);
+                self.findings.changes.push(field.pair.change(kind, text));
+            }
+            (FieldType::Bool, FieldType::Bool)
+            | (FieldType::Time, FieldType::Time)
+            | (FieldType::Any, FieldType::Any)
+            | (FieldType::Tags, FieldType::Tags) => {}
+            _ => {
+                let (old, new) = (&field.old.of, &field.new.of);
+                let (old, new) = (field.pair.old.describe(old), field.pair.new.describe(new));
+                let reason = format!(
+                    "the type of {} changed from `{old}` to `{new}`: stored values have the old \
+                     type",
+                    field.qualified_name()
+                );
+                let help = "keep the type, and add another field for the new values";
+                self.findings.refusals.push(field.pair.refusal(reason, help.to_owned()));
+            }
+        }
+    }
+
+    fn lengths(&mut self, old: &Limits<u64>, new: &Limits<u64>) {
+        let all = 0..=u64::MAX;
+        self.ranges(&normalized(old, &all), &normalized(new, &all));
+    }
+
+    fn ranges<T: PartialOrd + Display>(&mut self, old: &Limits<T>, new: &Limits<T>) {
+        let field = self.field;
+        let is_cut = |old: &Option<T>, new: &Option<T>, cuts: fn(&T, &T) -> bool| match (old, new) {
+            (_, None) => false,
+            (None, Some(_)) => true,
+            (Some(old), Some(new)) => cuts(old, new),
+        };
+        if is_cut(&old.low, &new.low, |old, new| old < new)
+            || is_cut(&old.high, &new.high, |old, new| new < old)
+        {
+            let reason = format!(
+                "the range of {} changed from {} to {}: stored values may be out of range",
+                field.qualified_name(),
+                range(old),
+                range(new)
+            );
+            let help = match (&old.low, &old.high) {
+                (None, None) => "remove the range".to_owned(),
+                (Some(_), _) | (_, Some(_)) => format!("keep {}, or widen it", range(old)),
+            };
+            self.findings.refusals.push(field.pair.refusal(reason, help));
+        } else if old != new {
+            let text = format!("the range of {} is wider: {}", field.qualified_name(), range(new));
+            self.findings.changes.push(field.relaxed(text));
+        }
+    }
+
+    fn members(&mut self, old: &[String], new: &[String]) {
+        let field = self.field;
+        let lost: Vec<&String> = old.iter().filter(|member| !new.contains(member)).collect();
+        let added: Vec<&String> = new.iter().filter(|member| !old.contains(member)).collect();
+        if !lost.is_empty() {
+            let reason = format!(
+                "{} no longer allows {}, which stored entities may have",
+                field.qualified_name(),
+                enumerate(&lost)
+            );
+            let help = match (lost.as_slice(), added.as_slice()) {
+                ([lost], [added]) => format!(
+                    "renaming is not supported: stored values are `{lost}`, not `{added}`; keep \
+                     both"
+                ),
+                _ => format!("restore {}; members can be added anywhere", enumerate(&lost)),
+            };
+            self.findings.refusals.push(field.pair.refusal(reason, help));
+        } else if !added.is_empty() {
+            let text = format!("{} now also allows {}", field.qualified_name(), enumerate(&added));
+            self.findings.changes.push(field.relaxed(text));
+        } else if old != new {
+            let text =
+                format!("the members of {} are in a different order", field.qualified_name());
+            self.findings.changes.push(field.relaxed(text));
+        }
+    }
+
+    fn targets(&mut self, old: EntityId, new: EntityId) {
+        let field = self.field;
+        let old_target = &field.pair.old.model.entity(old).name;
+        let new_target = &field.pair.new.model.entity(new).name;
+        if old_target != new_target {
+            let reason = format!(
+                "{} referred to `{old_target}` and now refers to `{new_target}`: stored ids are \
+                 ids of `{old_target}`",
+                field.qualified_name()
+            );
+            let help = format!("keep `ref {old_target}`, and add a field for `{new_target}`");
+            self.findings.refusals.push(field.pair.refusal(reason, help));
+        }
+    }
+
+    fn rules(&mut self, old: OnDelete, new: OnDelete) {
+        if old != new {
+            let field = self.field;
+            let rule = match new {
+                OnDelete::Refuse => "refuse",
+                OnDelete::Cascade => "cascade",
+                OnDelete::Clear => "clear",
+                OnDelete::Keep => "keep",
+            };
+            let text = format!("{}: the rule for deletion is now `{rule}`", field.qualified_name());
+            self.findings.changes.push(field.relaxed(text));
+        }
+    }
 }
 
 /// Removes bounds that every value satisfies.
-fn normalized<T: PartialEq + Copy>(limits: &Limits<T>, (least, greatest): (T, T)) -> Limits<T> {
+fn normalized<T: PartialEq + Copy>(limits: &Limits<T>, all: &RangeInclusive<T>) -> Limits<T> {
     Limits {
-        low: limits.low.filter(|low| *low != least),
-        high: limits.high.filter(|high| *high != greatest),
-    }
-}
-
-fn ranges<T: PartialOrd + Display>(
-    field: &FieldPair<'_, '_>,
-    (old, new): (&Limits<T>, &Limits<T>),
-    findings: &mut Findings,
-) {
-    let is_cut = |old: &Option<T>, new: &Option<T>, cuts: fn(&T, &T) -> bool| match (old, new) {
-        (_, None) => false,
-        (None, Some(_)) => true,
-        (Some(old), Some(new)) => cuts(old, new),
-    };
-    if is_cut(&old.low, &new.low, |old, new| old < new)
-        || is_cut(&old.high, &new.high, |old, new| new < old)
-    {
-        let reason = format!(
-            "the range of {} changed from {} to {}: stored values may be out of range",
-            field.qualified_name(),
-            range(old),
-            range(new)
-        );
-        let help = match (&old.low, &old.high) {
-            (None, None) => "remove the range".to_owned(),
-            (Some(_), _) | (_, Some(_)) => format!("keep {}, or widen it", range(old)),
-        };
-        findings.refusals.push(field.pair.refusal(reason, help));
-    } else if old != new {
-        let text = format!("the range of {} is wider: {}", field.qualified_name(), range(new));
-        findings.changes.push(field.relaxed(text));
+        low: limits.low.filter(|low| low != all.start()),
+        high: limits.high.filter(|high| high != all.end()),
     }
 }
 
@@ -120,61 +180,5 @@ fn range<T: Display>(limits: &Limits<T>) -> String {
     match (&limits.low, &limits.high) {
         (None, None) => "unlimited".to_owned(),
         (low, high) => format!("`{}..{}`", bound(low), bound(high)),
-    }
-}
-
-fn members(field: &FieldPair<'_, '_>, (old, new): (&[String], &[String]), findings: &mut Findings) {
-    let lost: Vec<&String> = old.iter().filter(|member| !new.contains(member)).collect();
-    let added: Vec<&String> = new.iter().filter(|member| !old.contains(member)).collect();
-    if !lost.is_empty() {
-        let reason = format!(
-            "{} no longer allows {}, which stored entities may have",
-            field.qualified_name(),
-            enumerate(&lost)
-        );
-        let help = match (lost.as_slice(), added.as_slice()) {
-            ([lost], [added]) => format!(
-                "renaming is not supported: stored values are `{lost}`, not `{added}`; keep both"
-            ),
-            _ => format!("restore {}; members can be added anywhere", enumerate(&lost)),
-        };
-        findings.refusals.push(field.pair.refusal(reason, help));
-    } else if !added.is_empty() {
-        let text = format!("{} now also allows {}", field.qualified_name(), enumerate(&added));
-        findings.changes.push(field.relaxed(text));
-    } else if old != new {
-        let text = format!("the members of {} are in a different order", field.qualified_name());
-        findings.changes.push(field.relaxed(text));
-    }
-}
-
-fn references(
-    field: &FieldPair<'_, '_>,
-    (old, new): (&FieldType, &FieldType),
-    findings: &mut Findings,
-) {
-    let (FieldType::Ref(old_target, old_rule), FieldType::Ref(new_target, new_rule)) = (old, new)
-    else {
-        return;
-    };
-    let old_target = &field.pair.old.model.entity(*old_target).name;
-    let new_target = &field.pair.new.model.entity(*new_target).name;
-    if old_target != new_target {
-        let reason = format!(
-            "{} referred to `{old_target}` and now refers to `{new_target}`: stored ids are ids of \
-             `{old_target}`",
-            field.qualified_name()
-        );
-        let help = format!("keep `ref {old_target}`, and add a field for `{new_target}`");
-        findings.refusals.push(field.pair.refusal(reason, help));
-    } else if old_rule != new_rule {
-        let rule = match new_rule {
-            OnDelete::Refuse => "refuse",
-            OnDelete::Cascade => "cascade",
-            OnDelete::Clear => "clear",
-            OnDelete::Keep => "keep",
-        };
-        let text = format!("{}: the rule for deletion is now `{rule}`", field.qualified_name());
-        findings.changes.push(field.relaxed(text));
     }
 }

@@ -1,15 +1,14 @@
-//! How many rows one change can touch, at worst.
+//! The maximum number of rows that one change can touch.
 
 use super::counter::counter_rows_max;
 use crate::model::{Entity, FieldType};
 
-/// As many as one transaction of DynamoDB can have.
+/// The limit of a transaction in DynamoDB.
 pub(crate) const ROWS_MAX: usize = 100;
 
-/// The most rows that one change of an entity can touch: its own; for each unique the guard that is
-/// given up and the one that is taken; for each reference the link that goes, the one that comes,
-/// and the target, which must be there; the targets of lists of references; the numbers of counts
-/// and boards.
+/// The maximum number of rows that one change of an entity can touch: its own row; for each unique,
+/// the old and the new guard; for each reference, the old and the new link, and the target, which
+/// must exist; the targets of lists of references; the counters of counts and boards.
 pub(crate) fn rows_max(entity: &Entity) -> usize {
     let is_ref = |of: &FieldType| matches!(of, FieldType::Ref(..));
     let references = entity.fields.iter().filter(|field| is_ref(&field.of)).count();

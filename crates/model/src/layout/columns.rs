@@ -1,6 +1,5 @@
-//! Columns: for each ordered list that can be filtered, the sort keys of its entities by their
-//! ordinals. What matches a filter is put into the order of the list by them, without reading
-//! entities.
+//! Columns: for each ordered list that can be filtered, the sort keys of its entities by ordinal.
+//! With them, matches of a filter are sorted into list order without reading entities.
 
 use keyloom_value::{KeyBytes, Name};
 
@@ -12,12 +11,12 @@ use crate::model::{Direction, Entity, EntityId, List, ListId};
 /// A column that a layout needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name: that of the entity, the slots and the directions, so it is the same column as long
-    /// as they stay.
+    /// Its name: the entity, the slots and the directions. It is the same column as long as these
+    /// are the same.
     pub name: String,
-    /// The attribute that names the kind and the tenant, within which ordinals are unique.
+    /// The attribute with the kind and the tenant, within which ordinals are unique.
     pub partition: Name,
-    /// What the partitions of this kind begin with.
+    /// The prefix of the partitions of this kind.
     pub prefix: KeyBytes,
     /// The attribute that holds the ordinal.
     pub ordinal: Name,
@@ -28,7 +27,7 @@ pub struct Column {
 }
 
 impl ListKeys<'_> {
-    /// Every column that the table needs: none where posting lists are rows.
+    /// Every column that the table needs; none where posting lists are rows.
     pub fn columns(&self) -> Vec<Column> {
         let lists = self.layout.model().entities();
         let lists = lists.flat_map(|(id, entity)| entity.lists().map(move |(list, _)| (id, list)));

@@ -1,6 +1,5 @@
-//! Counters: rows that hold a number to which entities add. [`CounterKeys::of`] is the one function
-//! that says which counters an entity adds 1 to; a write adds the difference, so they always equal
-//! the sum.
+//! Counters: rows that hold a number to which entities add. Only [`CounterKeys::of`] decides which
+//! counters an entity adds 1 to; a write adds the difference, so they always equal the sum.
 
 use keyloom_value::{Item, KeyBytes, Number, Score, Value};
 
@@ -24,7 +23,7 @@ pub enum Counter {
     Plain(RowKey),
     /// How many entities have a value that a leaderboard ranks: its score there.
     Score(RowKey),
-    /// How much deletions are about to take of another counter. There is no row for 0.
+    /// How much deletions are about to take from another counter. There is no row for 0.
     Pending(RowKey),
 }
 
@@ -89,7 +88,7 @@ impl Counter {
         })
     }
 
-    /// The most rows that adding to it touches.
+    /// The maximum number of rows that adding to it touches.
     pub fn rows_max(&self) -> usize {
         match self {
             Counter::Plain(_) | Counter::Pending(_) => 1,
@@ -102,7 +101,7 @@ impl Counter {
         row.get(COUNT)?.as_n()?.to_i64()
     }
 
-    /// The counter of how much these deletions take of it; none if no key has room for it.
+    /// The counter of how much these deletions take from it; `None` if its key would be too long.
     fn pending(&self, deletions: &[&str]) -> Option<Counter> {
         let key = match self {
             Counter::Plain(RowKey { partition, sort }) => {
@@ -218,7 +217,7 @@ impl<'l> CounterKeys<'l> {
         let room = 3 + takers * (DELETION_BYTES_MAX + 1);
         let (key, bytes) = match counter {
             Counter::Plain(key) => (key, key.sort.as_bytes().len()),
-            // What is taken of a score is kept by its value.
+            // What is taken from a score is stored under its value.
             Counter::Score(key) => match board_of(key) {
                 Some((_, value)) => (key, bytes(&[value]).as_bytes().len()),
                 None => return Ok(()),
@@ -245,8 +244,8 @@ pub fn is_counter(partition: &[u8]) -> bool {
     })
 }
 
-/// The most rows that the counts and leaderboards of an entity touch in one change: those it takes
-/// from, and those it adds to.
+/// The maximum number of rows that the counts and leaderboards of an entity touch in one change:
+/// those it takes from, and those it adds to.
 pub(crate) fn counter_rows_max(entity: &Entity) -> usize {
     let counters = |count: &Count| 1usize.checked_shl(count.split.len() as u32);
     let counts = entity.counts.iter().map(|count| counters(count).unwrap_or(usize::MAX / 4));

@@ -43,7 +43,7 @@ impl<'l> CountKeys<'l> {
         let count = entity.count(count);
         let mut key = words(&[COUNTED, &entity.name, &count.name]);
         push_tenant(&mut key, tenant);
-        push_values(&mut key, entity, &count.by, by);
+        push_values(&mut key, entity.select(&count.by), by);
         check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_count(entity, count))?;
         Ok(key)
     }
@@ -65,7 +65,7 @@ impl<'l> CountKeys<'l> {
         )
     }
 
-    /// Reads the deletions that take from a counter, if a row with this sort key says how much.
+    /// Reads the deletions that take from a counter, if a row with this sort key counts how much.
     pub fn takers(sort: &[u8]) -> Option<Vec<String>> {
         let parts = KeyBytes::decode(sort).ok()?;
         let names = parts.first()?.as_s()?;
@@ -85,9 +85,9 @@ pub(super) fn subsets(fields: &[FieldId]) -> Vec<Vec<FieldId>> {
 
 /// The names of the fields separate counters that are split by different fields.
 pub(super) fn count_prefix(entity: &Entity, fields: &[FieldId], values: &[Value]) -> KeyBytes {
-    let names: Vec<&str> = fields.iter().map(|id| entity.field(*id).name.as_str()).collect();
+    let names: Vec<&str> = entity.select(fields).map(|field| field.name.as_str()).collect();
     let mut key = words(&[&names.join(",")]);
-    push_values(&mut key, entity, fields, values);
+    push_values(&mut key, entity.select(fields), values);
     key
 }
 

@@ -10,9 +10,9 @@
 use keyloom_value::{KeyBytes, Value};
 
 use super::key_part::{check_len, equality, push_key};
-use super::lists::name_of_list;
+use super::lists::{ListPartition, name_of_list};
 use super::{Image, IndexKey, KeyTooLong, Layout, RowKey, Slot};
-use crate::model::{Entity, EntityId, FieldId, List, ListId};
+use crate::model::{Entity, EntityId, Field, FieldId, List, ListId};
 
 /// First part of the partition keys.
 pub(super) const FACETS: &str = "p";
@@ -53,17 +53,18 @@ impl<'l> FacetKeys<'l> {
     /// If the values do not fit into a key: no entity has them.
     pub fn partition(
         &self,
-        of: (EntityId, ListId),
+        (id, list): (EntityId, ListId),
         tenant: Option<&Value>,
         by: &[Value],
     ) -> Result<KeyBytes, KeyTooLong> {
-        self.layout.lists().key(FACETS, of, (tenant, by))
+        let entity = self.layout.model().entity(id);
+        ListPartition { entity, list: entity.list(list), tenant, by }.key(FACETS)
     }
 
     /// The key part of a facet's value, or of its absence.
     pub fn part(&self, entity: EntityId, field: FieldId, value: Option<&Value>) -> KeyBytes {
         let mut part = KeyBytes::new();
-        push_facet(&mut part, self.layout.model().entity(entity), field, value);
+        push_facet(&mut part, self.layout.model().entity(entity).field(field), value);
         part
     }
 
@@ -88,7 +89,8 @@ impl<'l> FacetKeys<'l> {
         let partition = self.partition((image.key.entity, id), image.key.tenant.as_ref(), &by)?;
         let mut sort = KeyBytes::new();
         for facet in &list.facets {
-            push_facet(&mut sort, entity, *facet, image.value(self.layout, *facet).as_ref());
+            let value = image.value(self.layout, *facet);
+            push_facet(&mut sort, entity.field(*facet), value.as_ref());
         }
         sort.append(&in_list.sort);
         check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_list(entity, list))?;
@@ -96,12 +98,12 @@ impl<'l> FacetKeys<'l> {
     }
 }
 
-fn push_facet(key: &mut KeyBytes, entity: &Entity, field: FieldId, value: Option<&Value>) {
+fn push_facet(key: &mut KeyBytes, field: &Field, value: Option<&Value>) {
     match value {
         // No value of a facet is bytes.
         None => push_key(key, &Value::B(vec![])),
         Some(Value::S(text)) => key.push_text(prefix(text)),
-        Some(value) => push_key(key, &equality(entity, field, value)),
+        Some(value) => push_key(key, &equality(field, value)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! One entity as it is at one moment, and how its own row keeps it.
+//! The state of one entity, and how its own row stores it.
 
 use keyloom_value::{Item, Name, Number, Value};
 
@@ -6,7 +6,7 @@ use super::attribute::{DELETION, ORDINAL, PARTITION, PENDING, REVISION, SORT, VE
 use super::{EntityKey, Layout, Pending, RowName};
 use crate::model::{FieldId, FieldOrigin, Literal, Test};
 
-/// One entity as it is at one moment.
+/// The state of one entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
     /// Which entity.
@@ -16,24 +16,24 @@ pub struct Image {
     /// Its ordinal among those of its kind and tenant, in order of creation. It never changes. Only
     /// kinds with tags or facets have ordinals.
     pub ordinal: Option<u64>,
-    /// Its fields, but for `id`; each of the type that its model says.
+    /// Its fields except `id`, each of its declared type.
     pub fields: Item,
 }
 
-/// An entity's own row, read.
+/// The content of an entity's own row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OwnRow {
-    /// What it says of the entity.
+    /// The state of the entity.
     pub image: Image,
     /// The revision of the model it was written under.
     pub revision: u32,
-    /// The deletion that is about to take it, if there is one.
+    /// The deletion that is about to take it, if any.
     pub deletion: Option<String>,
     /// What deletions that are too large for one transaction are about to take from it.
     pub pending: Pending,
 }
 
-/// A row is not what its key says it is.
+/// The content of a row does not match its key.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("its attribute `{attribute}` is missing or of a wrong type")]
 pub struct Unreadable {
@@ -65,7 +65,7 @@ impl Image {
 }
 
 impl Layout {
-    /// Reads an entity's own row. The fields are taken as they are.
+    /// Reads an entity's own row. The fields are not validated.
     ///
     /// # Errors
     ///
@@ -74,11 +74,11 @@ impl Layout {
         Ok(self.read_own_head(row)?.with(fields(row)))
     }
 
-    /// The same of a row that is not needed afterwards: its fields are not copied.
+    /// Like [`Layout::read_own`], but consumes the row instead of copying its fields.
     ///
     /// # Errors
     ///
-    /// If it is no such row; the row comes back.
+    /// If it is not an own row; returns the row.
     pub fn take_own(&self, row: Item) -> Result<OwnRow, Box<(Item, Unreadable)>> {
         match self.read_own_head(&row) {
             Ok(head) => Ok(head.with(into_fields(row))),
@@ -97,7 +97,7 @@ impl Layout {
         }
     }
 
-    /// Reads the copy of a child that stands with its parent, as if it were the child's own row.
+    /// Reads the copy of a child in the partition of its parent, as if it were the child's own row.
     ///
     /// # Errors
     ///
@@ -121,7 +121,7 @@ impl Layout {
     }
 }
 
-/// All of an entity but its fields.
+/// An own row without its fields.
 struct Head {
     key: EntityKey,
     version: String,
@@ -159,7 +159,7 @@ impl Head {
     }
 }
 
-/// Attributes that begin with a small letter are fields.
+/// Attributes that begin with a lower-case letter are fields.
 fn is_field(name: &Name) -> bool {
     name.as_str().starts_with(|first: char| first.is_ascii_lowercase())
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use keyloom_value::{KeyBytes, Number, Value};
 
 use super::{KeyTooLong, Layout, RowKey};
-use crate::model::{CaseMode, Entity, EntityId, FieldId, FieldType};
+use crate::model::{CaseMode, Entity, EntityId, Field, FieldId, FieldType};
 
 /// Appends a value. One that cannot be part of a key is left out: values of the model always can be,
 /// those of a damaged row need not, and verification reports them.
@@ -33,22 +33,22 @@ pub(super) fn check_key(key: &RowKey, entity: &Entity) -> Result<(), KeyTooLong>
 }
 
 /// A value in the form that is compared for equality.
-pub(super) fn equality<'v>(entity: &Entity, field: FieldId, value: &'v Value) -> Cow<'v, Value> {
-    match (&entity.field(field).of, value) {
+pub(super) fn equality<'v>(field: &Field, value: &'v Value) -> Cow<'v, Value> {
+    match (&field.of, value) {
         (FieldType::Bool, Value::Bool(truth)) => Cow::Owned(Value::from(i32::from(*truth))),
         _ => Cow::Borrowed(value),
     }
 }
 
 /// A value in the form that is ordered: an enum by the order of its members, false before true.
-pub(super) fn in_order<'v>(entity: &Entity, field: FieldId, value: &'v Value) -> Cow<'v, Value> {
-    match (&entity.field(field).of, value) {
+pub(super) fn in_order<'v>(field: &Field, value: &'v Value) -> Cow<'v, Value> {
+    match (&field.of, value) {
         (FieldType::Enum(members), Value::S(word)) => {
             let position = members.iter().position(|member| member == word);
             let position = position.unwrap_or(members.len());
             Cow::Owned(Value::N(Number::from(position as u64)))
         }
-        _ => equality(entity, field, value),
+        _ => equality(field, value),
     }
 }
 
@@ -59,15 +59,14 @@ pub(super) fn folded(value: Cow<'_, Value>, case: CaseMode) -> Cow<'_, Value> {
     }
 }
 
-/// Appends one part for each of these fields.
-pub(super) fn push_values(
+/// Appends a value of each of these fields.
+pub(super) fn push_values<'m>(
     key: &mut KeyBytes,
-    entity: &Entity,
-    fields: &[FieldId],
+    fields: impl Iterator<Item = &'m Field>,
     values: &[Value],
 ) {
-    for (field, value) in fields.iter().zip(values) {
-        push_key(key, &equality(entity, *field, value));
+    for (field, value) in fields.zip(values) {
+        push_key(key, &equality(field, value));
     }
 }
 

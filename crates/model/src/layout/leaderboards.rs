@@ -53,18 +53,18 @@ impl<'l> LeaderboardKeys<'l> {
         let Some(by) = image.values_if(self.layout, &board.filter, &board.by) else {
             return Ok(vec![]);
         };
-        let tenant = image.key.tenant.as_ref();
+        let partition =
+            BoardPartition { entity, board, tenant: image.key.tenant.as_ref(), by: &by };
         match board.ranking {
             Ranking::Count(field) => {
                 let Some(value) = image.value(self.layout, field) else { return Ok(vec![]) };
-                let key = ranked_key((entity, board, field), (tenant, &by), &value)?;
-                Ok(vec![Counter::Score(key)])
+                Ok(vec![Counter::Score(partition.ranked_key(field, &value)?)])
             }
             Ranking::Field(field) => {
                 let Some(Value::N(score)) = image.value(self.layout, field) else {
                     return Ok(vec![]);
                 };
-                let partition = board_key(PREFIX_COUNT, (entity, board), (tenant, &by))?;
+                let partition = partition.key(PREFIX_COUNT)?;
                 Ok(prefix_counts(&partition, &score).into_iter().map(Counter::Plain).collect())
             }
         }
@@ -82,7 +82,8 @@ impl<'l> LeaderboardKeys<'l> {
         let Some((by, Value::N(score))) = by.zip(image.value(self.layout, field)) else {
             return Ok(None);
         };
-        let partition = board_key(ENTRY, (entity, board), (image.key.tenant.as_ref(), &by))?;
+        let tenant = image.key.tenant.as_ref();
+        let partition = BoardPartition { entity, board, tenant, by: &by }.key(ENTRY)?;
         let mut sort = Score::new(&score).into_key();
         push_key(&mut sort, &Value::from(image.key.id.as_str()));
         check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_board(entity, board))?;
@@ -101,7 +102,7 @@ impl<'l> LeaderboardKeys<'l> {
         by: &[Value],
     ) -> Result<KeyBytes, KeyTooLong> {
         let entity = self.layout.model().entity(id);
-        board_key(ENTRY, (entity, entity.board(board)), (tenant, by))
+        BoardPartition { entity, board: entity.board(board), tenant, by }.key(ENTRY)
     }
 
     /// The row of a value that a leaderboard ranks.
@@ -116,7 +117,8 @@ impl<'l> LeaderboardKeys<'l> {
         (field, value): (FieldId, &Value),
     ) -> Result<RowKey, KeyTooLong> {
         let entity = self.layout.model().entity(id);
-        ranked_key((entity, entity.board(board), field), (tenant, by), value)
+        let partition = BoardPartition { entity, board: entity.board(board), tenant, by };
+        partition.ranked_key(field, value)
     }
 
     /// The index that holds the entries of a leaderboard.
@@ -132,7 +134,7 @@ impl<'l> LeaderboardKeys<'l> {
         value: &Value,
     ) -> KeyBytes {
         let mut sort = Score::new(score).into_key();
-        push_key(&mut sort, &equality(self.layout.model().entity(id), field, value));
+        push_key(&mut sort, &equality(self.layout.model().entity(id).field(field), value));
         sort
     }
 
@@ -160,7 +162,7 @@ impl<'l> LeaderboardKeys<'l> {
     /// The ranges of prefix counts whose sum is the number of better scores: sort keys from and to,
     /// both excluded.
     pub fn better_prefixes(score: &Number) -> Vec<(Vec<u8>, Vec<u8>)> {
-        Score::new(score).better_steps()
+        Score::new(score).better_prefix_ranges()
     }
 
     /// Reads the score, and the value or id that has it, from the sort key of an entry.
@@ -171,7 +173,8 @@ impl<'l> LeaderboardKeys<'l> {
         Some((Score::negated(score), value.clone()))
     }
 
-    /// Reads the deletions that take from a prefix count, if a row with this sort key says how much.
+    /// Reads the deletions that take from a prefix count, if a row with this sort key counts how
+    /// much.
     pub fn prefix_count_takers(sort: &[u8]) -> Option<Vec<String>> {
         match &KeyBytes::decode(sort).ok()?[..] {
             [_, _, Value::S(deletions)] => Some(split(deletions)),
@@ -202,32 +205,39 @@ impl<'l> LeaderboardKeys<'l> {
     }
 }
 
-fn board_key(
-    letter: &str,
-    (entity, board): (&Entity, &Board),
-    (tenant, by): (Option<&Value>, &[Value]),
-) -> Result<KeyBytes, KeyTooLong> {
-    let mut key = words(&[letter, &entity.name, &board.name]);
-    push_tenant(&mut key, tenant);
-    push_values(&mut key, entity, &board.by, by);
-    check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_board(entity, board))?;
-    Ok(key)
+/// What a leaderboard ranks of these values.
+struct BoardPartition<'p> {
+    entity: &'p Entity,
+    board: &'p Board,
+    tenant: Option<&'p Value>,
+    /// One for each field of the leaderboard's `by`.
+    by: &'p [Value],
 }
 
-fn ranked_key(
-    (entity, board, field): (&Entity, &Board, FieldId),
-    (tenant, by): (Option<&Value>, &[Value]),
-    value: &Value,
-) -> Result<RowKey, KeyTooLong> {
-    let mut partition = board_key(RANKED, (entity, board), (tenant, by))?;
-    let value = equality(entity, field, value);
-    push_key(&mut partition, &value);
-    check_len(&partition, RowKey::PARTITION_BYTES_MAX, || name_of_board(entity, board))?;
-    // Its entry has the value after the longest score.
-    let mut sort = Score::new(&Number::from(i64::MAX)).into_key();
-    push_key(&mut sort, &value);
-    check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_board(entity, board))?;
-    Ok(RowKey { partition, sort: own_sort() })
+impl BoardPartition<'_> {
+    /// The partition key whose first part is `letter`.
+    fn key(&self, letter: &str) -> Result<KeyBytes, KeyTooLong> {
+        let BoardPartition { entity, board, tenant, by } = *self;
+        let mut key = words(&[letter, &entity.name, &board.name]);
+        push_tenant(&mut key, tenant);
+        push_values(&mut key, entity.select(&board.by), by);
+        check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_board(entity, board))?;
+        Ok(key)
+    }
+
+    /// The row of a value that is ranked.
+    fn ranked_key(&self, field: FieldId, value: &Value) -> Result<RowKey, KeyTooLong> {
+        let name = || name_of_board(self.entity, self.board);
+        let mut partition = self.key(RANKED)?;
+        let value = equality(self.entity.field(field), value);
+        push_key(&mut partition, &value);
+        check_len(&partition, RowKey::PARTITION_BYTES_MAX, name)?;
+        // Its entry has the value after the longest score.
+        let mut sort = Score::new(&Number::from(i64::MAX)).into_key();
+        push_key(&mut sort, &value);
+        check_len(&sort, RowKey::SORT_BYTES_MAX, name)?;
+        Ok(RowKey { partition, sort: own_sort() })
+    }
 }
 
 /// The parts of a leaderboard's keys after the letter, and the value that a row is about.
@@ -248,12 +258,12 @@ pub(super) fn partition_of(letter: &str, board: &[Value]) -> KeyBytes {
 /// The rows of the prefix counts of a score.
 pub(super) fn prefix_counts(partition: &KeyBytes, score: &Number) -> Vec<RowKey> {
     let row = |sort: KeyBytes| RowKey { partition: partition.clone(), sort };
-    Score::new(score).steps().map(row).collect()
+    Score::new(score).prefix_count_keys().map(row).collect()
 }
 
 /// The sort key of the empty prefix, which all scores have.
 fn whole_prefix() -> KeyBytes {
-    Score::new(&Number::from(0)).steps().next().unwrap_or_default()
+    Score::new(&Number::from(0)).prefix_count_keys().next().unwrap_or_default()
 }
 
 /// The partition with another letter of the leaderboard that `entries` belongs to.

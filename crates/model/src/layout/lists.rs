@@ -49,23 +49,8 @@ impl<'l> ListKeys<'l> {
         if self.layout.layout_of(id).slots.is_by_ordinal(list) {
             return Ok(self.layout.ordinals().partition(id, tenant));
         }
-        self.key(LIST, (id, list), (tenant, by))
-    }
-
-    /// A partition about one list, whose first part is `word`.
-    pub(super) fn key(
-        &self,
-        word: &str,
-        (id, list): (EntityId, ListId),
-        (tenant, by): (Option<&Value>, &[Value]),
-    ) -> Result<KeyBytes, KeyTooLong> {
         let entity = self.layout.model().entity(id);
-        let list = entity.list(list);
-        let mut key = words(&[word, &entity.name, &list.name]);
-        push_tenant(&mut key, tenant);
-        push_values(&mut key, entity, &list.by, by);
-        check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_list(entity, list))?;
-        Ok(key)
+        ListPartition { entity, list: entity.list(list), tenant, by }.key(LIST)
     }
 
     /// The key of an entity in the index of a list, if the list contains it.
@@ -130,10 +115,31 @@ impl<'l> ListKeys<'l> {
     }
 }
 
+/// The entities of a list with these values.
+pub(super) struct ListPartition<'p> {
+    pub(super) entity: &'p Entity,
+    pub(super) list: &'p List,
+    pub(super) tenant: Option<&'p Value>,
+    /// One for each field of the list's `by`.
+    pub(super) by: &'p [Value],
+}
+
+impl ListPartition<'_> {
+    /// The partition key whose first part is `letter`: the list has more than one index.
+    pub(super) fn key(&self, letter: &str) -> Result<KeyBytes, KeyTooLong> {
+        let ListPartition { entity, list, tenant, by } = *self;
+        let mut key = words(&[letter, &entity.name, &list.name]);
+        push_tenant(&mut key, tenant);
+        push_values(&mut key, entity.select(&list.by), by);
+        check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_list(entity, list))?;
+        Ok(key)
+    }
+}
+
 fn order_prefix(entity: &Entity, list: &List, values: &[Value]) -> KeyBytes {
     let mut key = KeyBytes::new();
     for (order, value) in list.order.iter().zip(values) {
-        let value = in_order(entity, order.field, value);
+        let value = in_order(entity.field(order.field), value);
         // See `push_key`.
         let _ = match order.direction {
             Direction::Ascending => key.push(&value),

@@ -104,7 +104,7 @@ impl<'l> PostingLists<'l> {
         let of_list = |letter: &str, list: &List, by: &[Value]| {
             let mut name = words(&[letter, &entity.name, &list.name]);
             push_tenant(&mut name, tenant);
-            push_values(&mut name, entity, &list.by, by);
+            push_values(&mut name, entity.select(&list.by), by);
             name
         };
         let in_field = |mut name: KeyBytes, field: FieldId, texts: &[&str]| {
@@ -118,7 +118,7 @@ impl<'l> PostingLists<'l> {
             PostingKey::List(list, by) => of_list("l", entity.list(*list), by),
             PostingKey::Facet(list, by, field, value) => {
                 let mut name = in_field(of_list("f", entity.list(*list), by), *field, &[]);
-                push_key(&mut name, &equality(entity, *field, value));
+                push_key(&mut name, &equality(entity.field(*field), value));
                 name
             }
             PostingKey::Tag(field, key, value) => in_field(of_kind("t"), *field, &[key, value]),

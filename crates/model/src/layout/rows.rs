@@ -44,9 +44,9 @@ pub enum Reason {
 pub struct KeyTooLong {
     /// The list or unique that the key belongs to.
     pub what: String,
-    /// How long the key is.
+    /// The length of the key.
     pub bytes: usize,
-    /// How long it can be.
+    /// The maximum length.
     pub bytes_max: usize,
 }
 

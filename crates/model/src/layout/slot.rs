@@ -1,9 +1,9 @@
 //! Index slots: secondary indexes of the table that the lists of all entities share.
 //!
-//! Each list of an entity has a slot of its own; the lists of different entities lie in the same
-//! slots, apart by the partition, which names entity and list. An entity that is not in a list
-//! lacks the attributes of its slot, so indexes are sparse. A list of all entities of a kind in order
-//! of creation is the list by ordinal, where there is one, and shares its slot.
+//! Each list of an entity has a slot of its own; lists of different entities share slots, in
+//! partitions that name entity and list. An entity that is not in a list lacks the attributes of its
+//! slot, so indexes are sparse. A list of all entities of a kind in order of creation is the list by
+//! ordinal, where there is one, and shares its slot.
 
 use std::collections::BTreeSet;
 
@@ -11,21 +11,39 @@ use keyloom_value::{Item, Name, Value};
 
 use crate::model::{Board, Entity, List, ListId};
 
-/// As many as DynamoDB has global indexes.
+/// Maximum number of slots: DynamoDB's limit of global secondary indexes.
 pub(crate) const SLOTS_MAX: usize = 20;
 
-/// The name under which the list by time of expiry is kept; no list can have it.
+/// The stored name of the list by time of expiry; no list can have it.
 const EXPIRY: &str = "#expires";
 /// The same for the list by ordinal.
 const ORDINAL: &str = "#number";
 
-/// Which lists have the places by facet that their facets ask for.
+/// Which lists with facets have a facet index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FacetIndexes {
     /// All of them.
     Every,
-    /// Those that had them: rows that are there tell no others.
+    /// Those that had one before: existing rows have no keys for the others.
     Kept,
+}
+
+/// The slots of the layout before, which the next one keeps.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EarlierSlots<'i> {
+    /// As [`super::Layout::slots`] returned them; empty if there was no layout before.
+    pub(crate) slots: &'i Item,
+    pub(crate) facet_indexes: FacetIndexes,
+}
+
+impl EarlierSlots<'_> {
+    /// The index of the slot that an entity had under this name.
+    fn find(&self, entity: &Entity, name: &str) -> Option<u8> {
+        match self.slots.get(&entity.name)? {
+            Value::M(slots) => slots.get(name).and_then(slot_index),
+            _ => None,
+        }
+    }
 }
 
 /// One secondary index of the table.
@@ -64,9 +82,9 @@ impl Slot {
 pub(crate) struct Slots {
     /// In the order of the lists. One that has the slot of the list by ordinal is that list.
     pub(crate) lists: Vec<Slot>,
-    /// In the order of the lists, those whose entities also stand by the values of their facets.
+    /// The facet indexes, in the order of the lists.
     pub(crate) facets: Vec<Option<Slot>>,
-    /// In the order of the boards, those that rank entities.
+    /// The indexes of boards that rank entities, in the order of the boards.
     pub(crate) boards: Vec<Option<Slot>>,
     /// The list by time of expiry.
     pub(crate) expiry: Option<Slot>,
@@ -82,26 +100,24 @@ pub(crate) fn needed(entity: &Entity) -> usize {
     entity.lists.len() + facets + boards + usize::from(expiry) + usize::from(ordinal)
 }
 
-/// The name under which a board is kept that ranks entities; no list can have it. Others are not
-/// part of entities' rows.
+/// The stored name of a board that ranks entities; no list can have it. Other boards are not part of
+/// entities' rows.
 fn board_name(board: &Board) -> Option<String> {
     board.ranks_entities().then(|| format!("#board {}", board.name))
 }
 
-/// The name under which the places by facet of a list are kept, if it has facets; no list can have
-/// it.
+/// The stored name of the facet index of a list, if it has facets; no list can have it.
 fn facets_name(list: &List) -> Option<String> {
     (!list.facets.is_empty()).then(|| format!("#facets {}", list.name))
 }
 
 impl Slots {
-    /// Every list stays where it was, others take what is free. A list that moved would have to be
-    /// written anew.
-    pub(crate) fn assign(entity: &Entity, before: &Item, facet_indexes: FacetIndexes) -> Slots {
-        let kept = |name: &str| before.get(name).and_then(slot_index);
+    /// Lists keep their slots; new ones take free slots. A list that moved would have to be rewritten.
+    pub(crate) fn assign(entity: &Entity, earlier: &EarlierSlots<'_>) -> Slots {
+        let kept = |name: &str| earlier.find(entity, name);
         let is_by_ordinal = |list: &List| entity.has_ordinals() && entity.is_whole(list);
         let kept_list = |list: &List| {
-            // One that was the list by ordinal and is not any more leaves it its slot.
+            // A list that is no longer the list by ordinal leaves its slot to that list.
             let is_other = |slot: &u8| is_by_ordinal(list) || kept(ORDINAL) != Some(*slot);
             kept(&list.name).filter(is_other)
         };
@@ -132,13 +148,14 @@ impl Slots {
         let mut named = |name: &str| free_or(kept(name));
         let boards = boards.iter().map(|name| name.as_deref().map(&mut named)).collect();
         let expiry = expires.map(&mut named);
-        let is_placed = |name: &&str| facet_indexes == FacetIndexes::Every || kept(name).is_some();
-        let place = |name: &Option<String>| name.as_deref().filter(is_placed).map(&mut named);
-        let facets = facets.iter().map(place).collect();
+        let is_indexed =
+            |name: &&str| earlier.facet_indexes == FacetIndexes::Every || kept(name).is_some();
+        let facet_slot = |name: &Option<String>| name.as_deref().filter(is_indexed).map(&mut named);
+        let facets = facets.iter().map(facet_slot).collect();
         Slots { lists, facets, boards, expiry, ordinal: ordinal.map(|_| free_or(by_ordinal)) }
     }
 
-    /// As it is kept: names of lists with their numbers.
+    /// The stored form: the index of each slot by the name of its list.
     pub(crate) fn to_item(&self, entity: &Entity) -> Item {
         let lists = entity.lists.iter().map(|list| list.name.as_str()).zip(&self.lists);
         let expiry = self.expiry.iter().map(|slot| (EXPIRY, slot));
@@ -157,7 +174,7 @@ impl Slots {
         self.lists.iter().copied().chain(named).chain(self.expiry).chain(self.ordinal)
     }
 
-    /// Whether a list is that by number.
+    /// Whether a list is the list by ordinal.
     pub(crate) fn is_by_ordinal(&self, list: ListId) -> bool {
         self.ordinal == Some(self.lists[list.index()])
     }

@@ -8,9 +8,9 @@ use super::key::{CHILD, ENTITY, GUARD, OWN, REFERENCE};
 use super::leaderboards::ENTRY;
 use super::lists::LIST;
 use super::ordinals::ORDINALS;
-use super::{Layout, Reason};
+use super::{Layout, Link, Reason};
 use crate::model::{
-    BoardId, CaseMode, CountId, Direction, Entity, EntityId, FieldId, ListId, Ranking,
+    BoardId, CaseMode, CountId, Direction, Entity, EntityId, FieldId, ListId, Ranking, UniqueId,
 };
 
 /// One part of a key.
@@ -73,13 +73,9 @@ impl<'l> KeyTemplates<'l> {
     pub fn rows(&self, entity: EntityId) -> Vec<(Reason, KeyTemplate)> {
         let declared = self.layout.model().entity(entity);
         let own = (Reason::Own, self.own(declared));
-        let guards = declared
-            .uniques()
-            .map(|(id, _)| (Reason::Guard(id), self.guard((entity, declared), id)));
-        let links =
-            self.layout.references().of(entity).iter().map(|link| {
-                (Reason::Link(link.field), self.link(declared, (link.field, link.target)))
-            });
+        let guards = declared.uniques().map(|(id, _)| (Reason::Guard(id), self.guard(entity, id)));
+        let links = self.layout.references().of(entity).iter();
+        let links = links.map(|link| (Reason::Link(link.field), self.link(link)));
         std::iter::once(own).chain(guards).chain(links).collect()
     }
 
@@ -88,14 +84,10 @@ impl<'l> KeyTemplates<'l> {
         let declared = self.layout.model().entity(entity);
         let is_by_ordinal = self.layout.layout_of(entity).slots.is_by_ordinal(list);
         let list = declared.list(list);
-        let mut partition = match is_by_ordinal {
-            true => vec![KeyPart::word(ORDINALS), KeyPart::word(&declared.name)],
-            false => {
-                vec![KeyPart::word(LIST), KeyPart::word(&declared.name), KeyPart::word(&list.name)]
-            }
+        let partition = match is_by_ordinal {
+            true => partition(declared, &[ORDINALS, &declared.name], &[]),
+            false => partition(declared, &[LIST, &declared.name, &list.name], &list.by),
         };
-        partition.extend(tenant(declared));
-        partition.extend(list.by.iter().copied().map(KeyPart::field));
         let ordered = list.order.iter().map(|order| KeyPart::Field {
             field: order.field,
             direction: order.direction,
@@ -110,10 +102,7 @@ impl<'l> KeyTemplates<'l> {
         let declared = self.layout.model().entity(entity);
         let entries = self.list(entity, list);
         let list = declared.list(list);
-        let mut partition =
-            vec![KeyPart::word(FACETS), KeyPart::word(&declared.name), KeyPart::word(&list.name)];
-        partition.extend(tenant(declared));
-        partition.extend(list.by.iter().copied().map(KeyPart::field));
+        let partition = partition(declared, &[FACETS, &declared.name, &list.name], &list.by);
         let facets = list.facets.iter().copied().map(KeyPart::Facet);
         Some(KeyTemplate { partition, sort: facets.chain(entries.sort).collect() })
     }
@@ -135,7 +124,7 @@ impl<'l> KeyTemplates<'l> {
             count.split.iter().map(|field| declared.field(*field).name.as_str()).collect();
         let values = count.split.iter().copied().map(KeyPart::field);
         let sort = [KeyPart::word(&names.join(","))].into_iter().chain(values).collect();
-        let partition = counted(declared, (COUNTED, &count.name), &count.by);
+        let partition = partition(declared, &[COUNTED, &declared.name, &count.name], &count.by);
         KeyTemplate { partition, sort }
     }
 
@@ -151,25 +140,21 @@ impl<'l> KeyTemplates<'l> {
                 vec![score, KeyPart::field(FieldId(0))]
             }
         };
-        KeyTemplate { partition: counted(declared, (ENTRY, &board.name), &board.by), sort }
+        let partition = partition(declared, &[ENTRY, &declared.name, &board.name], &board.by);
+        KeyTemplate { partition, sort }
     }
 
     fn own(&self, entity: &Entity) -> KeyTemplate {
-        let mut partition = vec![KeyPart::word(ENTITY), KeyPart::word(&entity.name)];
-        partition.extend(tenant(entity));
-        partition.push(KeyPart::field(FieldId(0)));
+        let partition = partition(entity, &[ENTITY, &entity.name], &[FieldId(0)]);
         KeyTemplate { partition, sort: vec![KeyPart::Number(OWN)] }
     }
 
-    fn guard(&self, (id, entity): (EntityId, &Entity), unique: crate::UniqueId) -> KeyTemplate {
-        let mut partition = vec![
-            KeyPart::word(GUARD),
-            KeyPart::word(&entity.name),
-            KeyPart::word(self.layout.uniques().name(id, unique)),
-        ];
+    fn guard(&self, id: EntityId, unique: UniqueId) -> KeyTemplate {
+        let entity = self.layout.model().entity(id);
+        let name = self.layout.uniques().name(id, unique);
         let unique = entity.unique(unique);
-        partition.extend(tenant(entity));
-        partition.extend(unique.within.map(KeyPart::field));
+        let mut partition =
+            partition(entity, &[GUARD, &entity.name, name], unique.within.as_slice());
         partition.extend(unique.fields.iter().map(|field| KeyPart::Field {
             field: *field,
             direction: Direction::Ascending,
@@ -178,11 +163,11 @@ impl<'l> KeyTemplates<'l> {
         KeyTemplate { partition, sort: vec![KeyPart::Number(OWN)] }
     }
 
-    fn link(&self, owner: &Entity, (field, target): (FieldId, EntityId)) -> KeyTemplate {
-        let target = self.layout.model().entity(target);
-        let mut partition = vec![KeyPart::word(ENTITY), KeyPart::word(&target.name)];
-        partition.extend(tenant(target));
-        partition.push(KeyPart::field(field));
+    fn link(&self, link: &Link) -> KeyTemplate {
+        let Link { owner, field, target, .. } = *link;
+        let (owner, target) =
+            (self.layout.model().entity(owner), self.layout.model().entity(target));
+        let partition = partition(target, &[ENTITY, &target.name], &[field]);
         let kind = if owner.parent == Some(field) { CHILD } else { REFERENCE };
         let mut sort = vec![
             KeyPart::Number(kind),
@@ -195,11 +180,11 @@ impl<'l> KeyTemplates<'l> {
     }
 }
 
-fn counted(entity: &Entity, (letter, name): (&str, &str), by: &[FieldId]) -> Vec<KeyPart> {
-    let mut parts = vec![KeyPart::word(letter), KeyPart::word(&entity.name), KeyPart::word(name)];
-    parts.extend(tenant(entity));
-    parts.extend(by.iter().copied().map(KeyPart::field));
-    parts
+/// A partition key: words, the tenant if entities have one, and values of fields.
+fn partition(entity: &Entity, words: &[&str], fields: &[FieldId]) -> Vec<KeyPart> {
+    let words = words.iter().map(|word| KeyPart::word(word));
+    let fields = fields.iter().copied().map(KeyPart::field);
+    words.chain(tenant(entity)).chain(fields).collect()
 }
 
 fn tenant(entity: &Entity) -> Option<KeyPart> {

@@ -48,12 +48,12 @@ impl<'l> UniqueKeys<'l> {
         let fields = declared.within.iter().map(|field| (field, CaseMode::Exact));
         let fields = fields.chain(declared.fields.iter().map(|field| (field, declared.case)));
         for ((field, case), value) in fields.zip(values) {
-            let value = equality(entity, *field, value);
+            let value = equality(entity.field(*field), value);
             push_key(&mut partition, &folded(value, case));
         }
         check_len(&partition, RowKey::PARTITION_BYTES_MAX, || {
-            let names: Vec<&str> =
-                declared.fields.iter().map(|field| entity.field(*field).name.as_str()).collect();
+            let fields = entity.select(&declared.fields);
+            let names: Vec<&str> = fields.map(|field| field.name.as_str()).collect();
             format!("the unique `{}` of `{}`", names.join(", "), entity.name)
         })?;
         Ok(RowKey { partition, sort: own_sort() })

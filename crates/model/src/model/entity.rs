@@ -49,6 +49,11 @@ impl Entity {
         &self.fields[id.index()]
     }
 
+    /// The fields with these ids, which must come from this entity.
+    pub(crate) fn select<'m>(&'m self, ids: &'m [FieldId]) -> impl Iterator<Item = &'m Field> {
+        ids.iter().map(|id| self.field(*id))
+    }
+
     /// The field of this name.
     pub fn find_field(&self, name: &str) -> Option<FieldId> {
         let index = self.fields.iter().position(|field| field.name == name)?;

@@ -64,7 +64,7 @@ fn check_case(entity: &Entity, document: &Item, patch: &Item) -> Result<bool, Te
 }
 
 #[test]
-fn fitting_documents_are_admitted_and_come_back() {
+fn valid_documents_are_admitted_and_round_trip() {
     let mut runner = TestRunner::new(ProptestConfig::with_cases(1000));
     let refused = Cell::new(0);
     let outcome = runner.run(&case(100), |(entity, document, patch)| {
@@ -85,7 +85,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn documents_that_nearly_fit_are_judged((entity, document, patch) in case(70)) {
+    fn nearly_valid_documents_are_admitted_or_rejected((entity, document, patch) in case(70)) {
         check_case(&entity, &document, &patch)?;
         // Fields that were never admitted must not cause a panic either.
         let _ = entity.admit_patch(&document, &patch);

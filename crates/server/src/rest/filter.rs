@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn tags_are_read_as_the_grammar_says() {
+    fn tag_filters_are_parsed() {
         let has = |key: &str| Filter::has_tag(key).in_field("tags");
         let cases = [
             ("a:b", Filter::any([tag("a", "b")])),
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tag_is_refused() {
+    fn invalid_tag_filters_are_rejected() {
         for text in ["", "a", "!", "!a", r"a\:b", r"a:\b", r"a:b\", r"\", r"a\b:c"] {
             tag_filter("tag", text, &field()).unwrap_err();
         }

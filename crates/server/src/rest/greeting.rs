@@ -23,9 +23,10 @@ pub(crate) fn greeting(model: &Model, operations: &[Operation], is_open: bool) -
     ];
     let is_list = |operation: &&Operation| {
         let has_parameters = operation.path.iter().any(|s| matches!(s, Segment::Parameter(_)));
-        let asked = operation.action.lists().filter(|asked| asked.entity == *id);
-        let takes_nothing = asked
-            .is_some_and(|asked| asked.lists.iter().any(|list| entity.list(*list).by.is_empty()));
+        let queries = operation.action.lists().filter(|queries| queries.entity == *id);
+        let takes_nothing = queries.is_some_and(|queries| {
+            queries.lists.iter().any(|list| entity.list(*list).by.is_empty())
+        });
         takes_nothing && !has_parameters
     };
     if let Some(list) = operations.iter().find(is_list) {

@@ -11,9 +11,9 @@ use std::pin::Pin;
 use hyper::Method;
 use keyloom_model::{EntityId, Model};
 
-use super::asked::Asked;
 use super::call::{Call, Reply};
 use super::openapi::Description;
+use super::path_queries::PathQueries;
 use super::problem::Problem;
 use super::role::Role;
 use super::segment::Segment;
@@ -73,7 +73,7 @@ pub(crate) trait Action: fmt::Debug + Send + Sync {
     }
 
     /// The lists and uniques that it returns pages of, if it does.
-    fn lists(&self) -> Option<&Asked> {
+    fn lists(&self) -> Option<&PathQueries> {
         None
     }
 }

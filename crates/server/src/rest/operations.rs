@@ -36,8 +36,8 @@ use keyloom_model::{Entity, EntityId, Model};
 pub(super) use own::own;
 pub(super) use transaction::Transaction;
 
-use super::asked::Asked;
 use super::operation::Operation;
+use super::path_queries::PathQueries;
 
 /// All operations of a model except closed ones, then those of the server itself.
 ///
@@ -77,9 +77,9 @@ fn of_entity(model: &Model, id: EntityId, entity: &Entity) -> Vec<Operation> {
         ],
     };
     all.extend(children::children(model, id, entity));
-    for (path, asked) in Asked::by_path(id, entity) {
-        let values = values::values(entity, &path, &asked);
-        all.push(list::list(entity, path, asked));
+    for (path, queries) in PathQueries::by_path(id, entity) {
+        let values = values::values(entity, &path, &queries);
+        all.push(list::list(entity, path, queries));
         all.extend(values);
     }
     all.extend(count::counts(id, entity));

@@ -12,9 +12,9 @@ use keyloom::{Db, Filter, ListQuery, Value};
 use keyloom_model::{Entity, Field, FieldId, FieldType, ListId};
 use keyloom_query::{Candidates, Chosen, ChosenList, Comparison, Condition};
 
-use super::asked::{Asked, Wanted};
 use super::call::{Call, bad_parameter, cut};
 use super::filter::{facet_values, tag_filter, tag_parameters};
+use super::path_queries::{PathQueries, Wanted};
 use super::problem::Problem;
 
 /// Parameters of every list that are not fields.
@@ -48,7 +48,7 @@ struct Given {
     tags: Vec<Filter>,
 }
 
-impl Asked {
+impl PathQueries {
     /// The query that answers a request, of those under its path. `paging` are parameters that are
     /// neither fields nor tags.
     pub(crate) fn requested(

@@ -4,13 +4,13 @@
 use keyloom_model::{Entity, FieldId, FieldType};
 use keyloom_query::{Comparison, Condition};
 
-use super::asked::{Asked, Wanted};
 use super::call::{bad_parameter, cut, quoted, unknown_parameter};
 use super::explain::EXPLAIN;
 use super::parameters::{TOTAL, comparison, operator};
+use super::path_queries::{PathQueries, Wanted};
 use super::problem::Problem;
 
-impl Asked {
+impl PathQueries {
     /// Why no query of this path takes a parameter; `known` are those that one of them takes.
     pub(super) fn unusable(
         &self,

@@ -4,9 +4,9 @@
 use hyper::Method;
 use keyloom_model::{Entity, EntityId, List, Model, nearest};
 
-use super::asked::Asked;
 use super::call::{cut, quoted};
 use super::operation::Operation;
+use super::path_queries::PathQueries;
 use super::problem::{Kind, Problem};
 use super::segment::Segment;
 
@@ -32,13 +32,13 @@ struct Lists {
 impl Directory {
     pub(crate) fn new(operations: &[Operation], model: &Model) -> Directory {
         let lists = |(id, entity): (EntityId, &Entity)| {
-            let asked = operations.iter().filter_map(|operation| {
-                let asked = operation.action.lists().filter(|asked| asked.entity == id)?;
-                Some((operation.path_text(), asked))
+            let queries = operations.iter().filter_map(|operation| {
+                let queries = operation.action.lists().filter(|queries| queries.entity == id)?;
+                Some((operation.path_text(), queries))
             });
-            let lists = asked.flat_map(|(path, asked)| {
-                let list = |list| address(&path, (entity, entity.list(list)), asked);
-                asked.lists.iter().copied().map(list).collect::<Vec<_>>()
+            let lists = queries.flat_map(|(path, queries)| {
+                let list = |list| address(&path, (entity, entity.list(list)), queries);
+                queries.lists.iter().copied().map(list).collect::<Vec<_>>()
             });
             let own = entity.path.split('/').filter(|part| !part.is_empty());
             Lists {
@@ -135,8 +135,12 @@ impl Lists {
 }
 
 /// The name of a list, and its path with its required parameters.
-fn address(path: &str, (entity, list): (&Entity, &List), asked: &Asked) -> (String, String) {
-    let open = list.by.iter().filter(|field| !asked.in_path.contains(field));
+fn address(
+    path: &str,
+    (entity, list): (&Entity, &List),
+    queries: &PathQueries,
+) -> (String, String) {
+    let open = list.by.iter().filter(|field| !queries.in_path.contains(field));
     let open: Vec<String> = open.map(|field| format!("{}=…", entity.field(*field).name)).collect();
     let query = if open.is_empty() { String::new() } else { format!("?{}", open.join("&")) };
     (list.name.clone(), format!("{path}{query}"))

@@ -35,7 +35,7 @@ fn code(answer: &Answer) -> String {
 }
 
 #[test]
-fn a_good_signature_is_let_in_within_five_minutes() {
+fn a_valid_signature_is_accepted_within_five_minutes() {
     let rig = rig();
     let request = signed(LIST, AUTHORIZATION, "", "{}");
     for (shift, expected) in [
@@ -51,7 +51,7 @@ fn a_good_signature_is_let_in_within_five_minutes() {
 }
 
 #[test]
-fn anything_changed_is_refused_before_it_is_read() {
+fn a_changed_request_is_refused_before_it_is_parsed() {
     let rig = rig();
     let invalid = "400 InvalidSignatureException";
     let incomplete = "400 IncompleteSignatureException";
@@ -106,7 +106,7 @@ fn the_body_of_a_request_with_an_unknown_key_is_not_waited_for() {
 }
 
 #[test]
-fn without_credentials_any_signature_will_do() {
+fn without_credentials_any_signature_is_accepted() {
     let rig = Rig::start(Setup::default());
     for request in [post(LIST, "", "{}"), signed(LIST, "made up", "", "{}")] {
         assert_eq!(code(&rig.send(&request)), "200 none");

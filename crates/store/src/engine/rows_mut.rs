@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_take_their_part_of_a_page_or_pages_of_their_own() {
+    fn small_rows_share_a_page_and_large_ones_have_their_own() {
         let takes = |value: usize| row_bytes(&[0; 12], &vec![0; value]);
         assert_eq!(takes(80), 4096 / 40 + 6);
         assert_eq!(takes(1500), 2048 + 95);

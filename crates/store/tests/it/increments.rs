@@ -92,7 +92,7 @@ fn copy_into(from: &SimDisk, to: &SimDisk, directory: &str) {
 }
 
 #[test]
-fn what_does_not_follow_is_refused() {
+fn an_increment_that_does_not_follow_is_refused() {
     let disk = disk_with_backup(20);
     let base = disk.after_crash(0);
     let engine = open(&disk).unwrap();
@@ -166,7 +166,7 @@ fn a_crash_at_every_sync_leaves_no_partial_increment_that_is_accepted() {
 }
 
 #[test]
-fn a_changed_byte_is_noticed_and_so_is_a_missing_one() {
+fn changed_and_missing_bytes_are_detected() {
     let disk = disk_with_backup(10);
     let engine = open(&disk).unwrap();
     copy_since(&engine, COPY, "/first").unwrap();

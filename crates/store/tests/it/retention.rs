@@ -89,7 +89,7 @@ fn assert_no_hole(changes: &[Change], last: i64) {
 }
 
 #[test]
-fn what_the_tree_lacks_is_kept_regardless_of_size() {
+fn commits_that_the_tree_lacks_are_kept_regardless_of_size() {
     let disk = SimDisk::new(1);
     let engine = Engine::open(DIRECTORY, by_bytes(&disk, 0)).unwrap();
     let plain = plain_table(&engine);

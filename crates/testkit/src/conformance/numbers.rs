@@ -51,7 +51,7 @@ fn ranked(table: &TableName, what: &str, change: i64) -> AddNumber {
     let rank = Rank {
         partition: ("board".into(), b"b".to_vec()),
         sort: ("place".into(), what.as_bytes().to_vec()),
-        steps: b"steps".to_vec(),
+        prefix_counts: b"steps".to_vec(),
     };
     AddNumber { rank: Some(rank), ..add(table, what, change) }
 }
@@ -145,18 +145,18 @@ fn check_ranks(client: &Client, table: &TableName, sums: &BTreeMap<String, i64>)
     let found = page.items.iter().map(|item| item.get("pk").and_then(Value::as_b).expect("a key"));
     let expected: Vec<&[u8]> = sorted.iter().map(|(name, _)| name.as_bytes()).collect();
     assert_eq!(found.collect::<Vec<_>>(), expected);
-    let mut steps: BTreeMap<KeyBytes, i64> = BTreeMap::new();
+    let mut prefix_counts: BTreeMap<KeyBytes, i64> = BTreeMap::new();
     for (_, sum) in there {
-        for step in Score::new(&Number::from(sum)).steps() {
-            *steps.entry(step).or_default() += 1;
+        for key in Score::new(&Number::from(sum)).prefix_count_keys() {
+            *prefix_counts.entry(key).or_default() += 1;
         }
     }
     let all = accepted(client.scan(Scan::new(table))).items;
-    let is_step = |item: &&Item| item.get("pk").and_then(Value::as_b) == Some(b"steps");
-    assert_eq!(all.iter().filter(is_step).count(), steps.len());
-    for (step, count) in steps {
-        let steps = Value::B(b"steps".to_vec());
-        let key = Item::from([("pk", steps), ("sk", Value::B(step.into_vec()))]);
+    let is_prefix_count = |item: &&Item| item.get("pk").and_then(Value::as_b) == Some(b"steps");
+    assert_eq!(all.iter().filter(is_prefix_count).count(), prefix_counts.len());
+    for (sort, count) in prefix_counts {
+        let partition = Value::B(b"steps".to_vec());
+        let key = Item::from([("pk", partition), ("sk", Value::B(sort.into_vec()))]);
         assert_eq!(number(client, table, key), Some(count));
     }
 }

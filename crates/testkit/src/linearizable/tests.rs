@@ -239,7 +239,7 @@ fn small_history(random: &mut Random) -> History {
 }
 
 #[test]
-fn small_histories_are_judged_as_by_trying_every_order() {
+fn small_histories_agree_with_an_exhaustive_search() {
     let mut accepted = 0;
     for seed in 0..6_000 {
         let history = small_history(&mut Random::new(seed));
@@ -386,7 +386,7 @@ fn stale_reads_are_found_in_large_histories() {
 }
 
 #[test]
-fn what_a_crash_takes_back_is_found() {
+fn writes_undone_by_a_crash_are_found() {
     let size = Size { crash_every: Some(100), ..SMALL };
     for seed in 0..50 {
         accepts(&Simulation::run(Object::Atomic, size, seed));
@@ -398,7 +398,7 @@ fn what_a_crash_takes_back_is_found() {
 }
 
 #[test]
-fn one_wrong_reply_is_mostly_found() {
+fn a_wrong_reply_is_usually_found() {
     let mut found = 0;
     for seed in 0..200 {
         let mut random = Random::new(seed);
@@ -453,7 +453,7 @@ fn threads_that_share_an_atomic_object_are_accepted() {
 }
 
 #[test]
-fn a_recorder_settles_what_was_not_answered() {
+fn a_recorder_settles_unanswered_calls() {
     let recorder = Recorder::<Map>::new();
     recorder.invoke(1, Call::Put(0, 5));
     recorder.settle();

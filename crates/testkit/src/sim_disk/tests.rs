@@ -150,7 +150,7 @@ fn an_unsynced_length_survives_or_not() {
 }
 
 #[test]
-fn bytes_cut_off_do_not_come_back_when_the_file_grows_again() {
+fn truncated_bytes_do_not_come_back_when_the_file_grows_again() {
     let disk = disk();
     let file = named_file(&disk, "a");
     file.write_at(0, &[1; 700]).unwrap();
@@ -186,7 +186,7 @@ fn an_unsynced_removal_may_be_undone() {
 }
 
 #[test]
-fn a_rename_is_one_step_and_replaces() {
+fn a_rename_is_atomic_and_replaces() {
     let disk = disk();
     for name in ["old", "new"] {
         let file = named_file(&disk, name);
@@ -249,7 +249,7 @@ fn the_kth_sync_does_not_happen_and_nothing_does_after_it() {
 }
 
 #[test]
-fn a_crash_while_a_directory_is_made_leaves_none() {
+fn a_crash_while_a_directory_is_created_leaves_none() {
     let disk = SimDisk::new(0);
     disk.crash_at_sync(1);
     assert!(disk.create_directory(Path::new("/x/y")).is_err());
@@ -284,7 +284,7 @@ fn the_same_seed_gives_the_same_bytes() {
 }
 
 #[test]
-fn what_a_failed_sync_lost_stays_lost_though_reads_see_it() {
+fn writes_lost_by_a_failed_sync_stay_lost_although_reads_see_them() {
     let mut lost = 0;
     for seed in 0..100 {
         let disk = SimDisk::new(seed);
@@ -395,7 +395,7 @@ fn syncs_are_counted_for_files_and_directories() {
 }
 
 #[test]
-fn damage_is_seen_and_survives() {
+fn damage_is_visible_and_persists() {
     let disk = disk();
     let file = named_file(&disk, "a");
     file.write_at(0, &[1; 10]).unwrap();

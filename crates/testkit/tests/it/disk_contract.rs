@@ -84,7 +84,7 @@ fn a_read_past_the_end_is_an_error() {
 }
 
 #[test]
-fn a_length_is_cut_and_extended_with_zeros() {
+fn a_file_is_truncated_and_extended_with_zeros() {
     on_each_disk(|disk, directory| {
         let file = disk.open(&directory.join("a"), OpenMode::Create).unwrap();
         file.write_at(0, b"abcdef").unwrap();

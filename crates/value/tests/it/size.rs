@@ -10,7 +10,7 @@ fn number(text: &str) -> Value {
 }
 
 #[test]
-fn values_have_the_sizes_of_the_rules() {
+fn values_have_the_documented_sizes() {
     let map = Item::from([("a", Value::from("xy")), ("long", Value::Null)]);
     let cases = [
         (Value::from(""), 0),
@@ -43,7 +43,7 @@ proptest! {
     #![proptest_config(cases(4))]
 
     #[test]
-    fn an_item_is_its_names_and_values(item in item()) {
+    fn the_size_of_an_item_is_that_of_its_names_and_values(item in item()) {
         let expected: usize =
             item.iter().map(|(name, value)| name.as_str().len() + value.size()).sum();
         prop_assert_eq!(item.size(), expected);
@@ -51,7 +51,7 @@ proptest! {
     }
 
     #[test]
-    fn an_element_adds_itself_and_one_byte(elements in proptest::collection::vec(value(), 0..4), more in value()) {
+    fn an_element_adds_its_size_and_one_byte(elements in proptest::collection::vec(value(), 0..4), more in value()) {
         let before = Value::L(elements.clone()).size();
         let size = more.size();
         let after = Value::L([elements, vec![more]].concat()).size();

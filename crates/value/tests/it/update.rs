@@ -331,7 +331,7 @@ proptest! {
     }
 
     #[test]
-    fn removing_what_is_not_there_changes_nothing_or_is_refused(item in item(), path in path()) {
+    fn removing_a_missing_path_changes_nothing_or_is_refused(item in item(), path in path()) {
         let missing = path.get(&item).is_none();
         match Update::new().remove(path).apply(&item) {
             Ok(updated) => prop_assert_eq!(updated == item, missing),
@@ -356,7 +356,7 @@ proptest! {
     }
 
     #[test]
-    fn deleting_what_was_added_leaves_what_was_not(
+    fn deleting_added_members_leaves_the_others(
         old in btree_set(0..6, 0..5), more in btree_set(0..6, 1..5),
     ) {
         let numbers = |set: &BTreeSet<i32>| Value::Ns(set.iter().map(|it| (*it).into()).collect());

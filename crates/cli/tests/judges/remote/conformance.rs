@@ -25,7 +25,7 @@ const ENDPOINT: &str = "KEYLOOM_DYNAMODB_ENDPOINT";
 const START_ATTEMPTS_MAX: u32 = 12;
 
 #[test]
-fn the_suite_over_ministack_differs_where_it_is_known() {
+fn the_suite_over_ministack_has_only_known_differences() {
     let server = Foreign::ministack();
     assert_known(failures(listening(&server)), &[REMOTE, FOREIGN, ONE_SERVER, MINISTACK]);
 }
@@ -33,13 +33,13 @@ fn the_suite_over_ministack_differs_where_it_is_known() {
 /// Each case gets its own server: there, changes of a dropped table are still in the feed of the next
 /// table with its name.
 #[test]
-fn the_suite_over_dynoxide_differs_where_it_is_known() {
+fn the_suite_over_dynoxide_has_only_known_differences() {
     let make = || Box::new(Alone::on(Foreign::dynoxide())) as Box<dyn Subject>;
     assert_known(conformance::failures(make), &[REMOTE, FOREIGN, DYNOXIDE]);
 }
 
 #[test]
-fn the_suite_over_an_endpoint_of_the_environment_differs_as_the_remote_store_does() {
+fn the_suite_over_an_endpoint_of_the_environment_has_only_known_differences() {
     let Ok(named) = std::env::var(ENDPOINT) else { return over_a_process_of_our_own() };
     let endpoint = (named != "aws").then_some(named);
     let options = RemoteOptions { endpoint, ..RemoteOptions::default() };

@@ -1,4 +1,4 @@
-//! Histories that failed once, each with the model and the seed that it was found with.
+//! Histories that once failed, each with the model and the seed that found it.
 
 use std::sync::Arc;
 
@@ -9,18 +9,18 @@ use keyloom_testkit::model::{Draft, DraftBoard, DraftEntity, DraftField, DraftRa
 use keyloom_testkit::pausing::pausing;
 
 use super::{Settled, play};
-use crate::rig::reference_at;
+use crate::rig::memory_store_at;
 
-/// The naive database took an expired entity for a rival of one that shares its value, so it
-/// expected a new unique to be refused. What has expired gives way.
+/// The naive database let an expired entity conflict with one that shares its value, so it expected
+/// a new unique to be refused. Expired entities do not conflict.
 #[test]
-fn an_expired_entity_is_no_rival_when_a_unique_is_added() {
-    play(&expiring_tasks(), 7_734_463_568_103_371_109, 4, &reference);
-    play(&expiring_names(), 2_550_724_712_223_512_117, 4, &reference);
+fn an_expired_entity_does_not_conflict_with_a_new_unique() {
+    play(&expiring_tasks(), 7_734_463_568_103_371_109, 4, &memory_store);
+    play(&expiring_names(), 2_550_724_712_223_512_117, 4, &memory_store);
 }
 
-fn reference(clock: &ManualClock) -> Settled {
-    let store: Arc<dyn Store> = Arc::new(reference_at(clock));
+fn memory_store(clock: &ManualClock) -> Settled {
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(clock));
     (pausing(store), Box::new(|| {}))
 }
 

@@ -1,5 +1,5 @@
-//! Every count and every board is what counting all entities says, in every part and on pages of any
-//! size; every rank is what a sort says.
+//! Every count and every board equals a count over all entities, for every split and on pages of
+//! any size; every rank equals that of a sort.
 
 use std::cmp::Ordering;
 
@@ -38,7 +38,7 @@ impl World {
             for (field, value) in count.by.iter().zip(&by) {
                 query = query.by(name(field), value.clone());
             }
-            // Each field has one value, any, or all of them one by one.
+            // Each field is fixed to a value, summed over, or split.
             let (mut split, mut counted) = (vec![], things.clone());
             for field in &count.split {
                 let some = *random.pick(&things);
@@ -92,8 +92,8 @@ impl World {
 }
 
 impl Naive {
-    /// The things that take part, also those that have expired and are still there, by their
-    /// values of `by`.
+    /// The entities that are counted, by their values of `by`. Expired entities count until they
+    /// are deleted.
     pub(crate) fn parts(
         &self,
         entity: &Entity,
@@ -116,7 +116,7 @@ impl Naive {
         parts
     }
 
-    /// How many things have which values, in order of the values.
+    /// The number of entities with each combination of values, in order of the values.
     fn numbers(&self, entity: &Entity, things: &[&Thing], split: &[FieldId]) -> Vec<(Item, u64)> {
         let mut numbers: Vec<(Vec<Value>, u64)> = vec![];
         for thing in things {
@@ -138,7 +138,7 @@ impl Naive {
         numbers.into_iter().map(|(values, n)| (names().zip(values).collect(), n)).collect()
     }
 
-    /// All that is ranked, in order.
+    /// Everything that is ranked, in order.
     fn ranked(&self, things: &[&Thing], ranking: Ranking) -> Vec<Ranked> {
         let mut scores: Vec<(Value, Number)> = vec![];
         for thing in things {

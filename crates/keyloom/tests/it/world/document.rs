@@ -1,4 +1,4 @@
-//! Items in stored form as documents that can be given to a database.
+//! Converts items in stored form to documents that a database accepts.
 
 use keyloom_value::{Item, Value};
 use serde::ser::{SerializeMap, SerializeSeq};
@@ -25,7 +25,7 @@ impl Serialize for Part<'_> {
             Value::S(text) => serializer.serialize_str(text),
             Value::N(number) => match number.to_i64() {
                 Some(whole) => serializer.serialize_i64(whole),
-                // The decimals of the generators are their floats' shortest texts.
+                // The generators' decimals are the shortest texts of their floats.
                 None => serializer.serialize_f64(number.to_string().parse().expect("a float")),
             },
             Value::B(bytes) => serializer.serialize_bytes(bytes),

@@ -1,43 +1,43 @@
-//! Random wishes about a world as it is: mostly sensible, sometimes not.
+//! Random requests for the current state of a world: mostly valid, sometimes not.
 
 use keyloom_model::{EntityId, FieldType, IdSource, Tenancy};
 use keyloom_testkit::Random;
 use keyloom_testkit::model::{document, given_id, patch};
 use keyloom_value::{Item, Value};
 
-use super::{Naive, Thing, What, Wish};
+use super::{Action, Naive, Request, Thing};
 
-/// Draws wishes.
+/// Generates requests.
 pub(crate) struct Draw<'n> {
     pub(crate) naive: &'n Naive,
     pub(crate) random: &'n mut Random,
 }
 
 impl Draw<'_> {
-    /// A tenant and a transaction of one to four changes, if something could be thought of.
-    pub(crate) fn transaction(&mut self) -> Option<(Option<Value>, Vec<Wish>)> {
+    /// A tenant and a transaction of one to four changes, if there is anything to change.
+    pub(crate) fn transaction(&mut self) -> Option<(Option<Value>, Vec<Request>)> {
         let kinds: Vec<String> = self.naive.model.entities().map(|(_, e)| e.name.clone()).collect();
         let kind = self.random.pick(&kinds).clone();
         let tenant = self.tenant(&kind);
         let tenant = tenant.as_ref();
-        let wishes = match self.random.below(10) {
+        let requests = match self.random.below(10) {
             0 => self.swap(&kind, tenant),
             1 => self.with_referrers(&kind, tenant),
             2 => {
                 let count = 2 + self.random.index(3);
-                let mut wishes = vec![];
+                let mut requests = vec![];
                 for _ in 0..count {
                     let kind = self.random.pick(&kinds).clone();
                     let is_possible = self.naive.is_owned(&kind) == tenant.is_some();
                     if is_possible || self.random.chance(1, 20) {
-                        wishes.extend(self.wish(&kind, tenant));
+                        requests.extend(self.request(&kind, tenant));
                     }
                 }
-                wishes
+                requests
             }
-            _ => self.wish(&kind, tenant).into_iter().collect(),
+            _ => self.request(&kind, tenant).into_iter().collect(),
         };
-        (!wishes.is_empty()).then(|| (tenant.cloned(), wishes))
+        (!requests.is_empty()).then(|| (tenant.cloned(), requests))
     }
 
     /// A tenant of a kind: one of a few, sometimes none or one of another type.
@@ -81,28 +81,28 @@ impl Draw<'_> {
         }
     }
 
-    fn wish(&mut self, kind: &str, tenant: Option<&Value>) -> Option<Wish> {
+    fn request(&mut self, kind: &str, tenant: Option<&Value>) -> Option<Request> {
         let id = self.some_id(kind, tenant);
-        let of = |id, what| Wish { kind: kind.to_owned(), id, what, expected: None };
-        let mut wish = match self.random.below(12) {
-            0..=4 => return Some(of(None, What::Create(self.document(kind, tenant, true)?))),
-            5..=8 => of(Some(id), What::Update(self.patch(kind, tenant))),
-            9 => of(Some(id), What::Put(self.document(kind, tenant, false)?)),
-            _ => of(Some(id), What::Delete),
+        let of = |id, action| Request { kind: kind.to_owned(), id, action, expected: None };
+        let mut request = match self.random.below(12) {
+            0..=4 => return Some(of(None, Action::Create(self.document(kind, tenant, true)?))),
+            5..=8 => of(Some(id), Action::Update(self.patch(kind, tenant))),
+            9 => of(Some(id), Action::Put(self.document(kind, tenant, false)?)),
+            _ => of(Some(id), Action::Delete),
         };
         if self.random.chance(1, 5) {
             let things = self.naive.things.iter();
-            let mut own = things.filter(|thing| Some(&thing.key.id) == wish.id.as_ref());
-            wish.expected = match self.random.chance(3, 4) {
+            let mut own = things.filter(|thing| Some(&thing.key.id) == request.id.as_ref());
+            request.expected = match self.random.chance(3, 4) {
                 true => own.next().and_then(|thing| thing.version.clone()),
                 false => Some("another".to_owned()),
             };
         }
-        Some(wish)
+        Some(request)
     }
 
-    /// Two exchange what is unique of them.
-    fn swap(&mut self, kind: &str, tenant: Option<&Value>) -> Vec<Wish> {
+    /// Two entities swap their unique values.
+    fn swap(&mut self, kind: &str, tenant: Option<&Value>) -> Vec<Request> {
         let tenant = tenant.filter(|_| self.naive.is_owned(kind));
         let things: Vec<&Thing> = self.naive.seen(kind, tenant).collect();
         let uniques = &self.naive.entity(kind).uniques;
@@ -119,17 +119,17 @@ impl Draw<'_> {
             names.iter().map(value).collect::<Item>()
         };
         let others = chosen.iter().cycle().skip(1);
-        let wish = |(thing, other): (&&Thing, &&Thing)| Wish {
+        let request = |(thing, other): (&&Thing, &&Thing)| Request {
             kind: kind.to_owned(),
             id: Some(thing.key.id.clone()),
-            what: What::Update(patch(other)),
+            action: Action::Update(patch(other)),
             expected: None,
         };
-        chosen.iter().zip(others).map(wish).collect()
+        chosen.iter().zip(others).map(request).collect()
     }
 
-    /// One goes, and something happens to some of those that refer to it.
-    fn with_referrers(&mut self, kind: &str, tenant: Option<&Value>) -> Vec<Wish> {
+    /// Deletes an entity and changes some of those that refer to it.
+    fn with_referrers(&mut self, kind: &str, tenant: Option<&Value>) -> Vec<Request> {
         let owned = tenant.filter(|_| self.naive.is_owned(kind));
         let things: Vec<&Thing> = self.naive.seen(kind, owned).collect();
         if things.is_empty() {
@@ -140,34 +140,35 @@ impl Draw<'_> {
             self.naive.references(thing).iter().any(|reference| reference.target == target.key)
         };
         let referrers: Vec<&Thing> = self.naive.things.iter().filter(refers).collect();
-        let of = |thing: &Thing, what| Wish {
+        let of = |thing: &Thing, action| Request {
             kind: thing.key.kind.clone(),
             id: Some(thing.key.id.clone()),
-            what,
+            action,
             expected: None,
         };
-        let mut wishes = vec![of(target, What::Delete)];
+        let mut requests = vec![of(target, Action::Delete)];
         for thing in self.random.some_of(&referrers, 3) {
             if thing.key.tenant.as_ref() != tenant && !self.random.chance(1, 10) {
                 continue;
             }
-            let what = match self.random.chance(1, 2) {
-                true => What::Delete,
-                false => What::Update(self.patch(&thing.key.kind, tenant)),
+            let action = match self.random.chance(1, 2) {
+                true => Action::Delete,
+                false => Action::Update(self.patch(&thing.key.kind, tenant)),
             };
-            wishes.push(of(thing, what));
+            requests.push(of(thing, action));
         }
-        self.random.shuffle(&mut wishes);
-        wishes
+        self.random.shuffle(&mut requests);
+        requests
     }
 
-    /// An id that is likely there.
+    /// An id that probably exists.
     fn some_id(&mut self, kind: &str, tenant: Option<&Value>) -> String {
         let ids = self.ids(self.naive.entity_id(kind), tenant);
         self.random.pick(&ids).clone()
     }
 
-    /// Ids of a kind that a tenant sees; sometimes of others, of what has expired, of nothing.
+    /// Ids of a kind that a tenant sees; sometimes of other tenants, of expired or missing
+    /// entities.
     fn ids(&mut self, entity: EntityId, tenant: Option<&Value>) -> Vec<String> {
         let kind = &self.naive.model.entity(entity).name;
         let tenant = tenant.filter(|_| self.naive.is_owned(kind));
@@ -232,7 +233,7 @@ impl Draw<'_> {
         item
     }
 
-    /// Things expire soon, but not at once.
+    /// Moves the time of expiry into the near future.
     fn set_expiry(&mut self, kind: &str, item: &mut Item) {
         let entity = self.naive.entity(kind);
         let Some(field) = entity.expires else { return };

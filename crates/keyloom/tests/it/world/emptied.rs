@@ -1,4 +1,4 @@
-//! What was there before is not found any more, in no way.
+//! Deleted entities are not found by any query.
 
 use keyloom_testkit::Random;
 use keyloom_value::Value;
@@ -10,7 +10,7 @@ use super::lists::read_all;
 use super::play::World;
 
 impl World {
-    /// Ids, unique values, lists, counts and boards that only those had who are gone.
+    /// Checks ids, unique values, lists, counts and boards of deleted entities.
     pub(crate) fn check_emptied(&self, before: &Naive, random: &mut Random) {
         for thing in before.things.iter().filter(|thing| self.naive.find(&thing.key).is_none()) {
             let (kind, tenant) = (&thing.key.kind, thing.key.tenant.as_ref());

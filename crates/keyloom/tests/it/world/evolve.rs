@@ -10,7 +10,7 @@ use super::play::{World, now_ms, open};
 use super::{Naive, Thing, rows};
 
 impl World {
-    /// Opens the same data under another model, and is that world then.
+    /// Opens the same data under another model.
     pub(crate) fn evolve(&mut self, text: &str) -> Result<(), Error> {
         self.db = block_on(open(text, self.store.clone(), &self.clock))?;
         (self.settle)();
@@ -21,7 +21,7 @@ impl World {
         Ok(())
     }
 
-    /// That another model is refused, and that nothing is touched.
+    /// Asserts that another model is refused and nothing changes.
     pub(crate) fn is_refused(&self, text: &str) -> Error {
         let before = rows::scan(&*self.store);
         let opened = block_on(open(text, self.store.clone(), &self.clock));
@@ -53,8 +53,8 @@ impl World {
         panic!("the backfill comes to no end");
     }
 
-    /// Deletes one of those that have the same value of a new unique. If all of them have expired
-    /// and are held, only what holds them can be deleted.
+    /// Deletes one of the entities that share a value of a new unique. If all of them have expired
+    /// and are referenced, only their referrers can be deleted.
     fn settle_rivals(&mut self) {
         for thing in self.naive.with_holders(self.naive.rivalry()) {
             let deleted = self.naive.clone().expire(&thing);
@@ -62,7 +62,7 @@ impl World {
                 let db = self.db(thing.tenant.as_ref());
                 match block_on(db.delete(&thing.kind, &thing.id)) {
                     Ok(()) => self.naive.expire(&thing).expect("it goes"),
-                    // It has expired, and is in nobody's way.
+                    // It has expired and does not conflict.
                     Err(Error::NotFound { .. }) => continue,
                     Err(error) => panic!("{thing:?} cannot be deleted: {error}"),
                 }
@@ -75,7 +75,7 @@ impl World {
 }
 
 impl Naive {
-    /// Takes another model: what is there gets the defaults of new fields.
+    /// Switches to another model: existing entities get the defaults of new fields.
     pub(crate) fn evolve(&mut self, model: Model, now_ms: i64) {
         let before = std::mem::replace(&mut self.model, model);
         let evolution = keyloom_model::evolve(&before, &self.model).expect("it is allowed");
@@ -99,7 +99,7 @@ impl Naive {
         }
     }
 
-    /// Things that have the same value of a unique as another one.
+    /// Entities that share a value of a unique with another one.
     pub(crate) fn rivalry(&self) -> Vec<Key> {
         let collides = |thing: &&Thing| {
             let uniques = &self.entity(&thing.key.kind).uniques;
@@ -108,8 +108,8 @@ impl Naive {
         self.things.iter().filter(collides).map(|thing| thing.key.clone()).collect()
     }
 
-    /// Whether two entities that are seen have the same value of a unique. What has expired is in
-    /// nobody's way when a model comes.
+    /// Whether two visible entities share a value of a unique. Expired entities do not conflict
+    /// when a model changes.
     pub(crate) fn has_visible_rivals(&self) -> bool {
         let is_visible = |thing: &Thing| !self.is_expired(thing);
         self.things.iter().filter(|thing| is_visible(thing)).any(|thing| {
@@ -119,7 +119,7 @@ impl Naive {
         })
     }
 
-    /// Things, and after them whatever may keep one before it from being deleted.
+    /// Entities, followed by those that may prevent the deletion of one before them.
     fn with_holders(&self, mut keys: Vec<Key>) -> Vec<Key> {
         let mut next = 0;
         while let Some(held) = keys.get(next).cloned() {

@@ -1,5 +1,5 @@
-//! Every filter by a facet or a tag finds what a look at everything finds, in pages and as a total;
-//! every tree has what its entity refers to, and its children.
+//! Every filter by a facet or a tag finds what a full scan finds, in pages and as a total; every
+//! tree has the targets of its entity's references, and its children.
 
 use keyloom_model::{Entity, FieldType, List};
 use keyloom_testkit::Random;
@@ -11,7 +11,7 @@ use super::lists::read_all;
 use super::play::World;
 
 impl World {
-    /// Lists as a whole and by one value of each facet and tag that somebody has.
+    /// Checks whole lists, and lists filtered by one existing value of each facet and tag.
     pub(crate) fn check_filters(&self, random: &mut Random) {
         for (_, entity) in self.naive.model.entities().filter(|(_, e)| e.has_ordinals()) {
             for tenant in self.tenants_of(&entity.name) {
@@ -54,7 +54,7 @@ impl World {
             let name = &entity.field(*field).name;
             questions.push((query.clone().facet(name, [value.clone()]), expected));
         }
-        // Whoever has several fields of tags is asked about one by its name.
+        // With several tag fields, a filter names the field.
         let is_one = entity.tag_fields().count() == 1;
         let tag = self.some_tag(entity, random.pick::<&Thing>(listed));
         if let Some((key, value)) = tag.filter(|_| is_one) {
@@ -93,7 +93,7 @@ impl World {
         })
     }
 
-    /// What each entity refers to comes with it.
+    /// Checks that a tree includes the targets of its entity's references.
     pub(crate) fn check_trees(&self) {
         for thing in &self.naive.things {
             let entity = self.naive.entity(&thing.key.kind);

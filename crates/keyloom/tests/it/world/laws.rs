@@ -1,5 +1,4 @@
-//! What must hold of a world at any time: everything that can be asked is answered as the naive
-//! database says.
+//! What holds at any time: every query returns what the naive database returns.
 
 use keyloom::{Finding, Problem, Repair, WithChildren};
 use keyloom_testkit::Random;
@@ -10,7 +9,7 @@ use super::play::{Depth, Marks, World};
 use super::{Naive, Thing};
 
 impl World {
-    /// Compares to this depth.
+    /// Compares both databases to this depth.
     pub(crate) fn check(&self, depth: Depth, random: &mut Random) {
         self.compare_rows();
         match depth {
@@ -36,7 +35,7 @@ impl World {
         assert!(findings.is_empty(), "verify finds {findings:#?}");
     }
 
-    /// All tenants, and none.
+    /// All tenants, and no tenant.
     pub(crate) fn tenants(&self) -> Vec<Option<Value>> {
         let mut tenants: Vec<Option<Value>> = vec![None];
         for thing in &self.naive.things {
@@ -47,7 +46,7 @@ impl World {
         tenants
     }
 
-    /// Tenants that a kind can have; for what is shared, no tenant.
+    /// The tenants that a kind can have; none if it is shared.
     pub(crate) fn tenants_of(&self, kind: &str) -> Vec<Option<Value>> {
         match self.naive.tenants_field(kind) {
             None => vec![None],
@@ -130,7 +129,7 @@ impl World {
         self.compare_record(Some(&record), Some(parent));
         while let Some(cursor) = next {
             let page = db.children(kind, id, question, (limit, Some(&cursor)));
-            let page = block_on(page).expect("children can be read").expect("the parent is there");
+            let page = block_on(page).expect("children can be read").expect("the parent exists");
             children.extend(page.items);
             next = page.next;
         }
@@ -152,7 +151,7 @@ impl World {
     }
 }
 
-/// The kinds whose parent this one is, by name.
+/// The names of the kinds that have this one as parent.
 fn child_kinds<'n>(naive: &'n Naive, kind: &str) -> Vec<&'n str> {
     let is_child = |entity: &keyloom_model::Entity| {
         entity.parent.is_some_and(|parent| entity.field(parent).name == kind)

@@ -1,4 +1,4 @@
-//! Every list is what a filter and a sort say, both ways, on pages of any size, in any range.
+//! Every list equals a filter and a sort, in both directions, on pages of any size, in any range.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -95,8 +95,8 @@ impl World {
         self.compare_list(query.backward(), &expected, random);
     }
 
-    /// The numbers of entities that are looked for by tags or facets, as the table has them: equals
-    /// are in their order. Who is created first need not have the first, if numbers came later.
+    /// The stored ordinals of entities with tags or facets, which order ties. They are not always
+    /// in order of creation: a model change may have added them later.
     fn numbers(&self, kind: &str, tenant: Option<&Value>) -> BTreeMap<String, u64> {
         if !self.naive.entity(kind).has_ordinals() {
             return BTreeMap::new();
@@ -142,7 +142,7 @@ pub(crate) fn read_all(query: &ListQuery, random: &mut Random) -> Vec<Record> {
 }
 
 impl Naive {
-    /// What is in a list of a tenant, in no order.
+    /// The entities in a list of a tenant, unordered.
     pub(crate) fn listed(&self, kind: &str, list: &List, tenant: Option<&Value>) -> Vec<&Thing> {
         let order = list.order.iter().map(|order| order.field);
         let fields: Vec<FieldId> = list.by.iter().copied().chain(order).collect();
@@ -154,7 +154,7 @@ impl Naive {
         things.filter(|thing| self.passes(thing, &list.filter)).filter(is_whole).collect()
     }
 
-    /// Whether a thing has the values of `where`.
+    /// Whether an entity has the values of `where`.
     pub(crate) fn passes(&self, thing: &Thing, filter: &[Test]) -> bool {
         filter.iter().all(|test| match (&test.value, self.value(thing, test.field)) {
             (Literal::Text(text), Some(Value::S(own))) => *text == own,
@@ -171,7 +171,7 @@ impl Naive {
         fields.iter().map(|field| self.value(thing, *field).expect("it is in the list")).collect()
     }
 
-    /// Which of two comes first in a list, as far as its order says.
+    /// Compares two entities by the order of a list.
     pub(crate) fn ordering(
         &self,
         kind: &str,
@@ -207,7 +207,7 @@ impl Naive {
         }
     }
 
-    /// A random range, with values that some of the list have.
+    /// A random range, with values that occur in the list.
     fn restrictions(
         &self,
         list: &List,

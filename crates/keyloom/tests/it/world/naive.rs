@@ -1,5 +1,5 @@
-//! A database that is obviously right: a heap of things, and every rule checked by looking at all
-//! of them. It makes no versions; it only knows when there must be another one.
+//! The naive database, which is obviously correct: a list of entities, and every rule checked by a
+//! full scan. It generates no versions; it only knows when a version must change.
 
 mod answer;
 
@@ -15,13 +15,13 @@ use keyloom_value::{Item, Value};
 
 use super::Kind;
 
-/// Everything there is.
+/// All entities.
 #[derive(Clone, Debug)]
 pub(crate) struct Naive {
     pub(crate) model: Model,
     pub(crate) things: Vec<Thing>,
     pub(crate) now_ms: i64,
-    /// Uniques, by the names of their entity and of their fields, that are not kept for all yet.
+    /// Uniques that are not built yet, by the names of their entity and their fields.
     pub(crate) pending: BTreeSet<(String, Vec<String>)>,
 }
 
@@ -30,11 +30,11 @@ pub(crate) struct Naive {
 pub(crate) struct Thing {
     pub(crate) key: Key,
     pub(crate) fields: Item,
-    /// None if it was changed since its version was last looked at.
+    /// `None` if it has changed since its version was last read.
     pub(crate) version: Option<String>,
 }
 
-/// Which entity.
+/// Identifies an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Key {
     pub(crate) kind: String,
@@ -42,14 +42,14 @@ pub(crate) struct Key {
     pub(crate) id: String,
 }
 
-/// A field that refers.
+/// A reference field.
 pub(crate) struct Reference {
     pub(crate) field: String,
     pub(crate) target: Key,
     pub(crate) on_delete: OnDelete,
 }
 
-/// The ids in a field, which may be a list of them.
+/// The ids in a field, which may be a list.
 pub(crate) fn ids(fields: &Item, field: &str) -> Vec<String> {
     let values = match fields.get(field) {
         Some(Value::L(values)) => values.as_slice(),
@@ -78,7 +78,7 @@ impl Naive {
         }
     }
 
-    /// The field that says whose a kind is: its own, or that of an ancestor.
+    /// The field with the tenant of a kind: its own, or that of an ancestor.
     pub(crate) fn tenants_field(&self, kind: &str) -> Option<&Field> {
         let entity = self.entity(kind);
         match entity.tenancy {
@@ -96,7 +96,7 @@ impl Naive {
         self.things.iter_mut().find(|thing| thing.key == *key)
     }
 
-    /// Its time has come: nobody sees it any more.
+    /// Whether it has expired: it is not visible any more.
     pub(crate) fn is_expired(&self, thing: &Thing) -> bool {
         let entity = self.entity(&thing.key.kind);
         let time = entity.expires.and_then(|field| thing.fields.get(&entity.field(field).name));
@@ -104,7 +104,7 @@ impl Naive {
         time.is_some_and(|time| time <= self.now_ms)
     }
 
-    /// What is seen: of one tenant, if the kind has tenants.
+    /// The visible entities: of one tenant, if the kind has tenants.
     pub(crate) fn seen<'n>(
         &'n self,
         kind: &'n str,
@@ -140,7 +140,7 @@ impl Naive {
         entity.fields.iter().flat_map(references).collect()
     }
 
-    /// What a thing has of a unique, as it is compared; none if it takes no part.
+    /// The value of a unique in the form that is compared; `None` if a field is absent.
     pub(crate) fn unique_value(&self, thing: &Thing, unique: &Unique) -> Option<Vec<Value>> {
         let scope = unique.within.iter().map(|field| self.value(thing, *field));
         let fields = unique.fields.iter().map(|field| {
@@ -153,7 +153,7 @@ impl Naive {
         scope.chain(fields).collect()
     }
 
-    /// The names of a unique's fields, the scope too.
+    /// The names of a unique's fields, including its scope.
     pub(crate) fn unique_fields(&self, kind: &str, unique: &Unique) -> Vec<String> {
         let entity = self.entity(kind);
         let fields = unique.within.iter().chain(&unique.fields);
@@ -164,7 +164,7 @@ impl Naive {
         self.pending.contains(&(kind.to_owned(), self.unique_fields(kind, unique)))
     }
 
-    /// All others that have the same value of a unique.
+    /// All other entities with the same value of a unique.
     pub(crate) fn rivals(&self, thing: &Thing, unique: &Unique) -> Vec<&Thing> {
         let value = self.unique_value(thing, unique);
         let others = self.things.iter().filter(|other| {
@@ -177,7 +177,7 @@ impl Naive {
         others.collect()
     }
 
-    /// Puts an expired thing away with everything that goes with it.
+    /// Deletes an expired entity with its cascade.
     pub(crate) fn expire(&mut self, key: &Key) -> Result<(), Kind> {
         let before = self.clone();
         self.delete(vec![key.clone()], &before).map(|_| ())

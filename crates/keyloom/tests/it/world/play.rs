@@ -1,4 +1,4 @@
-//! A database and the naive one side by side: everything is done to both and compared.
+//! A database and the naive one: every operation runs on both, and the results are compared.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use keyloom_value::{Item, Value};
 use pollster::block_on;
 
 use super::naive::Key;
-use super::{Kind, Naive, Thing, Wish, kind_of, rows};
+use super::{Kind, Naive, Request, Thing, kind_of, rows};
 
 /// A database and the naive one.
 pub(crate) struct World {
@@ -21,17 +21,17 @@ pub(crate) struct World {
     pub(crate) layout: Layout,
     pub(crate) naive: Naive,
     pub(crate) marks: Marks,
-    /// Does the background work of the store.
+    /// Runs the background work of the store.
     pub(crate) settle: Box<dyn Fn()>,
-    /// Every version that there was.
+    /// Every version that has existed.
     versions: BTreeSet<(String, String)>,
 }
 
-/// Whether marks of deletions may be left, which mean nothing.
+/// Whether tombstones of canceled deletions may be left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Marks {
     None,
-    /// Somebody has dropped a deletion, so that nobody knows of its marks.
+    /// A deletion was dropped, so its tombstones may be left.
     Some,
 }
 
@@ -40,7 +40,7 @@ pub(crate) enum Marks {
 pub(crate) enum Depth {
     /// Entities and rows.
     Rows,
-    /// And everything that can be asked.
+    /// And the results of every query.
     All,
 }
 
@@ -67,7 +67,7 @@ impl World {
         })
     }
 
-    /// The same database, with what another one knows of it.
+    /// The same database, with the naive one of another world.
     pub(crate) fn new_like(other: &World) -> World {
         World {
             db: other.db.clone(),
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// A database that is there, with what is known of it.
+    /// An existing database, with its naive one.
     pub(crate) fn reopened(
         model: &str,
         store: Arc<dyn Store>,
@@ -101,19 +101,19 @@ impl World {
         }
     }
 
-    /// Time passes.
+    /// Advances the clock.
     pub(crate) fn advance(&mut self, ms: u64) {
         self.clock.advance_ms(ms);
         self.naive.now_ms = now_ms(&self.clock);
     }
 
-    /// Changes both, and compares what they answer and what they are then.
-    pub(crate) fn change(&mut self, tenant: Option<&Value>, wishes: &[Wish]) {
-        let answer = self.ask(tenant, wishes);
+    /// Changes both, and compares their results and their new states.
+    pub(crate) fn change(&mut self, tenant: Option<&Value>, requests: &[Request]) {
+        let answer = self.ask(tenant, requests);
         let records = answer.as_deref().unwrap_or_default();
         let made = records.iter().map(|record| Some(record.as_ref()?.id().to_owned()));
         let made: Vec<Option<String>> = made.collect();
-        let expected = self.naive.transact(tenant, wishes, &made);
+        let expected = self.naive.transact(tenant, requests, &made);
         match (answer, expected) {
             (Ok(records), Ok(expected)) => {
                 self.naive = expected.after;
@@ -127,26 +127,30 @@ impl World {
                 let is_expected = match &expected {
                     Ok(answer) => {
                         (kind == Kind::Taken && answer.may_be_taken)
-                            || (kind == Kind::TooLarge && wishes.len() > 1 && answer.cast > 8)
+                            || (kind == Kind::TooLarge && requests.len() > 1 && answer.cast > 8)
                     }
                     Err(kinds) => kinds.contains(&kind),
                 };
                 let expected = expected.map(|answer| answer.after.things);
-                assert!(is_expected, "{wishes:?} fails: {error}; expected: {expected:?}");
+                assert!(is_expected, "{requests:?} fails: {error}; expected: {expected:?}");
                 self.compare_things();
             }
             (Ok(records), Err(kinds)) => {
-                panic!("{wishes:?} answers {records:?}; expected: {kinds:?}")
+                panic!("{requests:?} answers {records:?}; expected: {kinds:?}")
             }
         }
     }
 
-    fn ask(&self, tenant: Option<&Value>, wishes: &[Wish]) -> Result<Vec<Option<Record>>, Error> {
-        let changes = wishes.iter().map(Wish::change).collect();
+    fn ask(
+        &self,
+        tenant: Option<&Value>,
+        requests: &[Request],
+    ) -> Result<Vec<Option<Record>>, Error> {
+        let changes = requests.iter().map(Request::change).collect();
         block_on(self.db(tenant).transact(changes))
     }
 
-    /// Puts away what has expired.
+    /// Deletes expired entities.
     pub(crate) fn expire(&mut self, limit: u32) -> u32 {
         let count = block_on(self.db.expire(limit)).expect("expiry goes well");
         assert!(count <= limit, "{count} of {limit}");
@@ -154,12 +158,12 @@ impl World {
         count
     }
 
-    /// When nothing more goes, what has expired is still there only if something holds it.
+    /// Once nothing more can be deleted, expired entities remain only if references refuse it.
     pub(crate) fn expire_all(&mut self) {
-        // What goes may have held what was tried before it.
+        // A deleted entity may have prevented the deletion of one that was tried before it.
         while self.expire(1000) > 0 {}
         if self.db.is_backfill_pending() {
-            // What a new rule makes expire is found when every row says so.
+            // Entities that expire by a new rule are found after the backfill.
             return;
         }
         for thing in self.naive.things.clone() {
@@ -170,8 +174,7 @@ impl World {
         }
     }
 
-    /// Compares every entity, as its own row has it. What has expired may have been put away at
-    /// any time.
+    /// Compares every entity with its own row. Expired entities may have been deleted at any time.
     pub(crate) fn compare_things(&mut self) {
         let rows = rows::own(&self.layout, &rows::scan(&*self.store));
         for thing in self.naive.things.clone() {
@@ -187,7 +190,7 @@ impl World {
             let Some(thing) = self.naive.find_mut(&key) else { panic!("it is there: {row:?}") };
             let mut fields = image.fields.clone();
             if is_pending {
-                // Whether readers see what the row does not have yet is looked at elsewhere.
+                // Defaults that the row lacks until the backfill are checked elsewhere.
                 for (name, value) in &thing.fields {
                     if !fields.contains(name.as_str()) {
                         fields.insert(name, value.clone());
@@ -198,7 +201,8 @@ impl World {
             match &thing.version {
                 Some(version) => assert_eq!(*version, image.version, "nothing changed {key:?}"),
                 None => {
-                    // A large deletion gives the same one to everything that it clears.
+                    // A large deletion gives the same version to all entities whose references it
+                    // clears.
                     let version = (format!("{key:?}"), image.version.clone());
                     let is_new = self.versions.insert(version);
                     assert!(is_new, "changed, and has a version of before: {row:?}");
@@ -212,12 +216,12 @@ impl World {
         }
     }
 
-    /// Every entity, as its own row has it.
+    /// Every entity, read from its own row.
     pub(crate) fn rows(&self) -> Vec<OwnRow> {
         rows::own(&self.layout, &rows::scan(&*self.store))
     }
 
-    /// Ids of a kind that are there and that a state does not know, in order.
+    /// Ids of a kind that exist and are not in the given state, in order.
     pub(crate) fn unknown_ids(&self, kind: &str, naive: &Naive) -> Vec<String> {
         let keys = self.rows().iter().map(|row| self.key(row)).collect::<Vec<_>>();
         let unknown = keys.into_iter().filter(|key| key.kind == kind && naive.find(key).is_none());
@@ -226,7 +230,7 @@ impl World {
         ids
     }
 
-    /// The state, if everything is as it says; what has expired may have been put away.
+    /// The state, if the database equals it; expired entities may have been deleted.
     pub(crate) fn explained(&self, mut naive: Naive) -> Option<Naive> {
         let rows = self.rows();
         for thing in naive.things.clone() {
@@ -251,7 +255,7 @@ impl World {
         (rows.len() == naive.things.len() && rows.iter().all(is_right)).then_some(naive)
     }
 
-    /// The rows of the table are those that its entities imply.
+    /// Checks that the rows of the table are those that its entities imply.
     pub(crate) fn compare_rows(&self) {
         let rows = rows::scan(&*self.store);
         let own = rows::own(&self.layout, &rows);

@@ -1,4 +1,4 @@
-//! The table as it is, row by row.
+//! The stored rows of the table.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(crate) fn scan(store: &dyn Store) -> Vec<Item> {
     }
 }
 
-/// Rows by their keys, without marks of deletions, without numbers and without Keyloom's own.
+/// Rows by their keys, without tombstones, counters and system rows.
 pub(crate) fn of_entities(layout: &Layout, rows: &[Item]) -> BTreeMap<Vec<u8>, Item> {
     let is_system = |row: &Item| name(layout, row) == Some(RowName::System);
     let rows = rows.iter().filter(|row| !is_system(row) && !is_number(row));
@@ -37,14 +37,14 @@ pub(crate) fn of_entities(layout: &Layout, rows: &[Item]) -> BTreeMap<Vec<u8>, I
     rows.collect()
 }
 
-/// What every entity is, as its own row says.
+/// Every entity, read from its own row.
 pub(crate) fn own(layout: &Layout, rows: &[Item]) -> Vec<OwnRow> {
     let is_own = |row: &&Item| matches!(name(layout, row), Some(RowName::Own(_)));
     let rows = rows.iter().filter(is_own);
     rows.map(|row| layout.read_own(row).expect("own rows are readable")).collect()
 }
 
-/// Every row that entities imply, each under the revision that it says.
+/// Every row that entities imply, each under the revision of its own row.
 pub(crate) fn implied(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item> {
     let (mut rows, mut layouts) = (BTreeMap::new(), BTreeMap::new());
     for row in own {
@@ -60,13 +60,13 @@ pub(crate) fn implied(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item
     rows
 }
 
-/// Numbers that entities add up to, by their keys; what is nothing need not be there.
+/// The stored counters by their keys, without zeros.
 pub(crate) fn numbers(rows: &[Item]) -> BTreeMap<Vec<u8>, Item> {
     let rows = rows.iter().filter(|row| is_number(row) && Counter::value_of(row) != Some(0));
     rows.map(|row| (key(row), row.clone())).collect()
 }
 
-/// The numbers that entities add up to.
+/// The counters that entities imply.
 pub(crate) fn implied_numbers(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item> {
     let (mut sums, mut steps) = (BTreeMap::<Counter, i64>::new(), vec![]);
     for row in own {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use keyloom_value::Number;
 
 use crate::declared::DeclaredRange;
-use crate::error::{Code, Reporter};
+use crate::error::{Code, Report, Reporter};
 use crate::model::{FieldType, Limits};
 use crate::source::Word;
 
@@ -35,7 +35,7 @@ pub(crate) fn bounded(
             let reason = format!("a field of type `{}` cannot have a range", of.name());
             let help =
                 "int and number take a range of values; text, bytes, list and map one of lengths";
-            reporter.report_with_help(Code::NoRange, range.span, (reason, help));
+            reporter.push(Report::new(Code::NoRange, range.span, reason).help(help));
             return None;
         }
     })
@@ -66,6 +66,6 @@ fn limits<T: FromStr + PartialOrd>(
         _ => return Some(limits),
     };
     let help = "write the lower and the upper bound, as in `1..5`, `1..` or `..5`";
-    reporter.report_with_help(Code::BadRange, range.span, (reason, help));
+    reporter.push(Report::new(Code::BadRange, range.span, reason).help(help));
     None
 }

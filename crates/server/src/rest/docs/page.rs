@@ -2,10 +2,10 @@
 
 use keyloom_model::{Entity, EntityId, Field, FieldOrigin, IdSource, Model, Presence};
 
-use super::super::asked::Asked;
 use super::super::example::is_needed;
 use super::super::openapi::{Answer, Described, Group, Parameter, rule, spoken};
 use super::super::operation::Access;
+use super::super::path_queries::PathQueries;
 use super::super::problem::Kind;
 use super::assets::{SCRIPT, STYLE};
 use super::guide::{anchor, chapters, problems};
@@ -130,7 +130,7 @@ pub(super) fn first<'d, 'o>(
         return vec![];
     };
     let is_first = |one: &&Described<'_>| {
-        let is_list = |asked: &Asked| asked.entity == id && asked.in_path.is_empty();
+        let is_list = |queries: &PathQueries| queries.entity == id && queries.in_path.is_empty();
         one.creates == Some(id) || one.operation.action.lists().is_some_and(is_list)
     };
     described.iter().filter(is_first).take(2).collect()

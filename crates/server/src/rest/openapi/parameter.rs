@@ -3,7 +3,7 @@
 use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model};
 use serde_json::{Value as Json, json};
 
-use super::super::asked::Asked;
+use super::super::path_queries::PathQueries;
 use super::field::{Form, id, schema};
 use super::sentence::spoken;
 
@@ -54,18 +54,18 @@ impl Location {
 }
 
 /// The query parameters of the queries of a path.
-pub(crate) fn of_queries(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
+pub(crate) fn of_queries(entity: &Entity, queries: &PathQueries) -> Vec<Parameter> {
     let parameter = |name: &&str| {
         let id = entity.find_field(name)?;
         let field = entity.field(id);
-        let lists = || asked.lists.iter().map(|list| entity.list(*list));
-        let uniques = || asked.uniques.iter().map(|unique| entity.unique(*unique));
+        let lists = || queries.lists.iter().map(|list| entity.list(*list));
+        let uniques = || queries.uniques.iter().map(|unique| entity.unique(*unique));
         let orders = lists().any(|list| list.order.iter().any(|order| order.field == id));
         let is_value = |fields: &[FieldId]| fields.contains(&id);
         let is_required = lists().all(|list| is_value(&list.by))
             && uniques().all(|unique| is_value(&unique.fields) || unique.within == Some(id));
         let is_tags = field.of == FieldType::Tags;
-        let (about, schema, values) = match (orders, asked.facets(entity).contains(&id)) {
+        let (about, schema, values) = match (orders, queries.facets(entity).contains(&id)) {
             (true, false) => (bounds_about(field), bounds(field), Values::Repeated),
             (false, true) => (facet_about(field), facet(field), Values::Joined),
             // Bounds, or values separated by commas: more than a schema can express.
@@ -81,11 +81,11 @@ pub(crate) fn of_queries(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
         let (name, location) = ((*name).to_owned(), Location::Query);
         (!is_tags).then_some(Parameter { name, location, is_required, about, schema, values })
     };
-    asked.parameters(entity).iter().filter_map(parameter).collect()
+    queries.parameters(entity).iter().filter_map(parameter).collect()
 }
 
 /// The parameters of lists that filter by tags.
-pub(crate) fn of_tags(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
+pub(crate) fn of_tags(entity: &Entity, queries: &PathQueries) -> Vec<Parameter> {
     let parameter = |(name, field): (&str, FieldId)| {
         let field = &entity.field(field).name;
         let about = format!(
@@ -96,7 +96,7 @@ pub(crate) fn of_tags(entity: &Entity, asked: &Asked) -> Vec<Parameter> {
         let item = json!({ "type": "string", "pattern": TAG });
         query(name, &about, json!({ "type": "array", "items": item }))
     };
-    asked.tags(entity).into_iter().map(parameter).collect()
+    queries.tags(entity).into_iter().map(parameter).collect()
 }
 
 /// The schema of a parameter with values of a facet.

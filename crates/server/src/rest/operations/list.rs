@@ -4,7 +4,6 @@ use hyper::Method;
 use keyloom::{End, ListQuery, Page, Record, Total, Value};
 use keyloom_model::{Direction, Entity, EntityId, FieldId, FieldType, List, Model};
 
-use super::super::asked::Asked;
 use super::super::call::{Call, Reply, bad_parameter, quoted};
 use super::super::example::literal_of;
 use super::super::openapi::{
@@ -13,6 +12,7 @@ use super::super::openapi::{
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::parameters::{Requested, RequestedList, TOTAL};
+use super::super::path_queries::PathQueries;
 use super::super::problem::{Kind, Problem};
 use super::super::role::Role;
 use super::super::segment::Segment;
@@ -21,14 +21,14 @@ use super::changing::not_found;
 use super::page::{PageParts, page};
 
 #[derive(Debug)]
-struct ListPage(Asked);
+struct ListPage(PathQueries);
 
-pub(super) fn list(entity: &Entity, path: Vec<Segment>, asked: Asked) -> Operation {
-    let name = match &asked.lists[..] {
+pub(super) fn list(entity: &Entity, path: Vec<Segment>, queries: PathQueries) -> Operation {
+    let name = match &queries.lists[..] {
         [first, ..] => format!("list_{}_{}", entity.name, entity.list(*first).name),
         [] => format!("find_{}", entity.name),
     };
-    Operation::new(name, Method::GET, path, ListPage(asked))
+    Operation::new(name, Method::GET, path, ListPage(queries))
 }
 
 impl Action for ListPage {
@@ -41,25 +41,25 @@ impl Action for ListPage {
     }
 
     fn describe(&self, model: &Model) -> Description {
-        let ListPage(asked) = self;
-        let entity = model.entity(asked.entity);
-        let mut query = of_queries(entity, asked);
-        query.extend(of_tags(entity, asked));
-        if !asked.lists.is_empty() {
+        let ListPage(queries) = self;
+        let entity = model.entity(queries.entity);
+        let mut query = of_queries(entity, queries);
+        query.extend(of_tags(entity, queries));
+        if !queries.lists.is_empty() {
             query.extend([limit(20, "Maximum number of results."), cursor()]);
             query.push(flag("reverse", "Start at the end of the list."));
             let about = "Include the total number of matches.";
             query.extend(entity.has_ordinals().then(|| flag("total", about)));
         }
-        query.extend(with_others(model, asked.entity));
+        query.extend(with_others(model, queries.entity));
         Description {
-            details: details(entity, asked),
-            path_values: PathValues { fields_of: Some(asked.entity), others: id() },
+            details: details(entity, queries),
+            path_values: PathValues { fields_of: Some(queries.entity), others: id() },
             query,
-            answers: vec![Answer::page(model, asked.entity)],
-            problems: of_list(entity, &asked.in_path),
-            ids: ids_in_path(entity, asked),
-            ..Description::new(Group::Entity(asked.entity), summary(entity, asked))
+            answers: vec![Answer::page(model, queries.entity)],
+            problems: of_list(entity, &queries.in_path),
+            ids: ids_in_path(entity, queries),
+            ..Description::new(Group::Entity(queries.entity), summary(entity, queries))
         }
     }
 
@@ -75,14 +75,14 @@ impl Action for ListPage {
         call.has_parameter("with") || call.has_parameter(TOTAL)
     }
 
-    fn lists(&self) -> Option<&Asked> {
+    fn lists(&self) -> Option<&PathQueries> {
         Some(&self.0)
     }
 }
 
 /// The ids among the field values of a path.
-pub(super) fn ids_in_path(entity: &Entity, asked: &Asked) -> Vec<TakenId> {
-    let fields = asked.in_path.iter().map(|field| entity.field(*field));
+pub(super) fn ids_in_path(entity: &Entity, queries: &PathQueries) -> Vec<TakenId> {
+    let fields = queries.in_path.iter().map(|field| entity.field(*field));
     let taken = fields.filter_map(|field| match field.of {
         FieldType::Ref(of, _) => {
             Some(TakenId { of, location: "parameters", name: field.name.clone() })
@@ -92,10 +92,10 @@ pub(super) fn ids_in_path(entity: &Entity, asked: &Asked) -> Vec<TakenId> {
     taken.collect()
 }
 
-async fn run(call: &Call, model: &Model, asked: &Asked) -> Result<Reply, Problem> {
-    let entity = model.entity(asked.entity);
-    let in_path = (entity, &asked.in_path[..]);
-    match asked.requested(entity, call, &asked.paging(entity))? {
+async fn run(call: &Call, model: &Model, queries: &PathQueries) -> Result<Reply, Problem> {
+    let entity = model.entity(queries.entity);
+    let in_path = (entity, &queries.in_path[..]);
+    match queries.requested(entity, call, &queries.paging(entity))? {
         Requested::Find(values) => {
             // Validated, but without effect: there is one page at most.
             call.limit()?;
@@ -151,7 +151,7 @@ pub(super) async fn check_path(
     Ok(())
 }
 
-/// Which page is asked for.
+/// Which page is requested.
 fn paged(call: &Call, mut query: ListQuery) -> Result<ListQuery, Problem> {
     if call.is_reversed()? {
         query = query.backward();
@@ -185,26 +185,26 @@ fn wants_total(call: &Call) -> Result<bool, Problem> {
     Ok(call.parsed("total", "`true` or `false`")?.unwrap_or(false))
 }
 
-fn summary(entity: &Entity, asked: &Asked) -> String {
+fn summary(entity: &Entity, queries: &PathQueries) -> String {
     let name = spoken(&entity.name);
-    match &asked.lists[..] {
+    match &queries.lists[..] {
         [] => format!("Find {}", with_article(&entity.name)),
         [first, ..] => format!("List {name} entities: {}", spoken(&entity.list(*first).name)),
     }
 }
 
 /// A sentence for each query of a path.
-fn details(entity: &Entity, asked: &Asked) -> Vec<String> {
-    let lists = asked.lists.iter().map(|id| {
+fn details(entity: &Entity, queries: &PathQueries) -> Vec<String> {
+    let lists = queries.lists.iter().map(|id| {
         let list = entity.list(*id);
         let given: Vec<FieldId> =
-            list.by.iter().copied().filter(|field| !asked.in_path.contains(field)).collect();
+            list.by.iter().copied().filter(|field| !queries.in_path.contains(field)).collect();
         match given.is_empty() {
             true => capital(&list_sentence(entity, list)),
             false => format!("With {}: {}", names(entity, &given), list_sentence(entity, list)),
         }
     });
-    let uniques = asked.uniques.iter().map(|id| {
+    let uniques = queries.uniques.iter().map(|id| {
         let unique = entity.unique(*id);
         let fields: Vec<FieldId> = unique.within.iter().chain(&unique.fields).copied().collect();
         format!("With {}: the entity that has these values, if any.", names(entity, &fields))

@@ -8,7 +8,6 @@ use keyloom::{FindTags, Item, ListQuery, ValuePage, item_to_json};
 use keyloom_model::{Entity, EntityId, FieldId, IdSource, Model};
 use serde_json::{Map, Value as Json, json};
 
-use super::super::asked::Asked;
 use super::super::call::{Call, Reply};
 use super::super::filter::tag_parameters;
 use super::super::openapi::{
@@ -16,6 +15,7 @@ use super::super::openapi::{
     of_tags, query, schema, spoken,
 };
 use super::super::operation::{Access, Action, Operation, Running};
+use super::super::path_queries::PathQueries;
 use super::super::problem::Problem;
 use super::super::role::Role;
 use super::super::segment::Segment;
@@ -24,7 +24,7 @@ use super::list::{check_path, ids_in_path};
 
 #[derive(Debug)]
 struct CountValues {
-    asked: Asked,
+    queries: PathQueries,
     of: ValuesOf,
 }
 
@@ -56,27 +56,27 @@ impl ValuesOf {
 }
 
 /// The operations that count values in the lists of a path.
-pub(super) fn values(entity: &Entity, path: &[Segment], asked: &Asked) -> Vec<Operation> {
-    let Some(first) = asked.lists.first() else { return vec![] };
+pub(super) fn values(entity: &Entity, path: &[Segment], queries: &PathQueries) -> Vec<Operation> {
+    let Some(first) = queries.lists.first() else { return vec![] };
     let (own, list) = (Segment::path_of(entity), &entity.list(*first).name);
     // If clients choose the ids, `/tasks/tags` could be an entity.
     let path = match path == own && entity.id_source == IdSource::Given {
         true => [own, vec![Segment::text("lists"), Segment::text(list)]].concat(),
         false => path.to_vec(),
     };
-    let operation = |word: &str, below: &[Segment], asked: &Asked, of: ValuesOf| {
+    let operation = |word: &str, below: &[Segment], queries: &PathQueries, of: ValuesOf| {
         let name = format!("{word}_{}_{list}", entity.name);
-        let (path, asked) = ([&path[..], below].concat(), asked.clone());
-        Operation::new(name, Method::GET, path, CountValues { asked, of })
+        let (path, queries) = ([&path[..], below].concat(), queries.clone());
+        Operation::new(name, Method::GET, path, CountValues { queries, of })
     };
     let mut all = vec![];
-    let of_facets = asked.counted(|list| !entity.list(*list).facets.is_empty());
+    let of_facets = queries.counted(|list| !entity.list(*list).facets.is_empty());
     if !of_facets.lists.is_empty() {
         let one = [Segment::text("facets"), Segment::parameter("facet")];
         all.push(operation("facets", &one[..1], &of_facets, ValuesOf::Facets));
         all.push(operation("facet", &one, &of_facets, ValuesOf::Facet));
     }
-    let of_tags = asked.counted(|_| true);
+    let of_tags = queries.counted(|_| true);
     for (parameter, field) in tag_parameters(entity) {
         let word = if parameter == "tag" { "tags" } else { parameter };
         let one = [Segment::text(word), Segment::parameter("key")];
@@ -93,14 +93,14 @@ impl Action for CountValues {
     }
 
     fn entity(&self) -> Option<EntityId> {
-        Some(self.asked.entity)
+        Some(self.queries.entity)
     }
 
     fn describe(&self, model: &Model) -> Description {
-        let CountValues { asked, of } = self;
-        let entity = model.entity(asked.entity);
-        let mut parameters = of_queries(entity, asked);
-        parameters.extend(of_tags(entity, asked));
+        let CountValues { queries, of } = self;
+        let entity = model.entity(queries.entity);
+        let mut parameters = of_queries(entity, queries);
+        parameters.extend(of_tags(entity, queries));
         let prefix =
             query("prefix", "Return only those that start with this.", json!({ "type": "string" }));
         let paging = [limit(LIMIT, "Maximum number of results."), cursor(), prefix];
@@ -114,16 +114,16 @@ impl Action for CountValues {
                 "Counts only entities that pass the filters. Ordered by their bytes."
             }
         };
-        let (fields_of, others) = (Some(asked.entity), named(entity, asked, *of));
-        let counts = counts(entity, asked, *of);
+        let (fields_of, others) = (Some(queries.entity), named(entity, queries, *of));
+        let counts = counts(entity, queries, *of);
         Description {
             details: vec![details.to_owned()],
             path_values: PathValues { fields_of, others },
             query: parameters,
             answers: vec![Answer::json(200, "The counts.", counts)],
-            problems: of_list(entity, &asked.in_path),
-            ids: ids_in_path(entity, asked),
-            ..Description::new(Group::Entity(asked.entity), summary(entity, asked, *of))
+            problems: of_list(entity, &queries.in_path),
+            ids: ids_in_path(entity, queries),
+            ..Description::new(Group::Entity(queries.entity), summary(entity, queries, *of))
         }
     }
 
@@ -137,25 +137,25 @@ impl Action for CountValues {
 
     /// The entities in the path are read, too.
     fn takes_several_reads(&self, _: &Call) -> bool {
-        self.of == ValuesOf::Facets || !self.asked.in_path.is_empty()
+        self.of == ValuesOf::Facets || !self.queries.in_path.is_empty()
     }
 }
 
 async fn run(
     call: &Call,
     model: &Model,
-    CountValues { asked, of }: &CountValues,
+    CountValues { queries, of }: &CountValues,
 ) -> Result<Reply, Problem> {
-    let entity = model.entity(asked.entity);
-    let list = asked.requested_list(entity, call, of.paging())?;
+    let entity = model.entity(queries.entity);
+    let list = queries.requested_list(entity, call, of.paging())?;
     let facets = &entity.list(list.list).facets;
-    check_path(call, model, (entity, &asked.in_path)).await?;
+    check_path(call, model, (entity, &queries.in_path)).await?;
     let mut query = list.query.limit(call.limit()?.unwrap_or(LIMIT));
     if let Some(cursor) = call.parameter("cursor")? {
         query = query.after(cursor);
     }
     // The facet or key follows the field values in the path.
-    let named = call.value(asked.in_path.len());
+    let named = call.value(queries.in_path.len());
     let find = |field: FieldId| -> Result<FindTags, Problem> {
         let prefix = call.parameter("prefix")?.unwrap_or_default().to_owned();
         Ok(FindTags { field: Some(entity.field(field).name.clone()), key: None, prefix })
@@ -201,8 +201,9 @@ fn page(word: &str, values: &ValuePage) -> String {
     body
 }
 
-fn summary(entity: &Entity, asked: &Asked, of: ValuesOf) -> String {
-    let list = asked.lists.first().map(|list| spoken(&entity.list(*list).name)).unwrap_or_default();
+fn summary(entity: &Entity, queries: &PathQueries, of: ValuesOf) -> String {
+    let list =
+        queries.lists.first().map(|list| spoken(&entity.list(*list).name)).unwrap_or_default();
     let what = match of {
         ValuesOf::Facets => "the values of each facet",
         ValuesOf::Facet => "the values of a facet",
@@ -213,10 +214,10 @@ fn summary(entity: &Entity, asked: &Asked, of: ValuesOf) -> String {
 }
 
 /// The schema of the facet or key in the path.
-fn named(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
+fn named(entity: &Entity, queries: &PathQueries, of: ValuesOf) -> Json {
     match of {
         ValuesOf::Facet => {
-            let names = asked.facets(entity).into_iter().map(|id| entity.field(id).name.as_str());
+            let names = queries.facets(entity).into_iter().map(|id| entity.field(id).name.as_str());
             let names: BTreeSet<&str> = names.collect();
             json!({ "type": "string", "enum": names })
         }
@@ -227,7 +228,7 @@ fn named(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
 }
 
 /// The schema of the response.
-fn counts(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
+fn counts(entity: &Entity, queries: &PathQueries, of: ValuesOf) -> Json {
     let page = |word: &str, value: Json| {
         let count = json!({ "type": "integer", "minimum": 1 });
         let item = json!({
@@ -255,7 +256,7 @@ fn counts(entity: &Entity, asked: &Asked, of: ValuesOf) -> Json {
                 let field = entity.field(field);
                 (field.name.clone(), page("value", schema(&field.of, Form::Shown)))
             };
-            let facets: Map<String, Json> = asked.facets(entity).into_iter().map(facet).collect();
+            let facets: Map<String, Json> = queries.facets(entity).into_iter().map(facet).collect();
             json!({
                 "type": "object",
                 "properties": { "facets": {

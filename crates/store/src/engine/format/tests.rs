@@ -269,7 +269,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_frame_never_fits(
+    fn a_changed_frame_is_never_accepted(
         commits in vec(commit(), 1..3),
         at: usize,
         flip in 1u8..,
@@ -328,7 +328,7 @@ proptest! {
 }
 
 #[test]
-fn a_value_nested_beyond_reason_is_refused_and_not_recursed_into() {
+fn an_excessively_nested_value_is_refused_without_recursion() {
     let mut bytes = vec![0, 1, 1, b'a'];
     bytes.extend([7, 1].repeat(100_000));
     assert!(decode_item(&bytes, &mut NameCache::default()).is_err());
@@ -362,7 +362,7 @@ fn a_segment_header_is_read_back_as_it_was_written() {
 
 proptest! {
     #[test]
-    fn what_a_directory_says_of_itself_is_read_back_and_nothing_else_is(
+    fn the_files_that_identify_a_directory_round_trip_and_nothing_else_decodes(
         store in any::<u64>(),
         number in any::<u64>(),
         frame in proptest::option::of(any::<u64>()),
@@ -387,7 +387,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_byte_of_an_end_mark_or_a_seal_is_noticed(
+    fn a_changed_byte_of_an_end_mark_or_a_seal_is_detected(
         (store, number) in any::<(u64, u64)>(),
         (at, flip) in (any::<usize>(), 1..=255_u8),
     ) {
@@ -422,7 +422,7 @@ proptest! {
     }
 
     #[test]
-    fn a_file_has_room_for_as_many_blocks_as_it_was_made_for(blocks in 0..1_u64 << 40) {
+    fn a_file_has_room_for_its_number_of_blocks(blocks in 0..1_u64 << 40) {
         prop_assert_eq!(tree_blocks(file_blocks(blocks)), blocks);
         let last = blocks.saturating_sub(1);
         prop_assert!(block_position(last) < file_blocks(blocks.max(1)));

@@ -1,4 +1,4 @@
-//! What several changes together come to: the state after them, or why they cannot be.
+//! The result of a transaction: the state after it, or why it fails.
 
 use std::collections::BTreeSet;
 
@@ -7,83 +7,83 @@ use keyloom_value::{Item, Value};
 
 use super::rules::merged;
 use super::{Key, Kind, Naive, Thing, ids};
-use crate::world::{What, Wish};
+use crate::world::{Action, Request};
 
-/// What changes come to.
+/// The result of a transaction.
 pub(crate) struct Answer {
     pub(crate) after: Naive,
-    /// Of each change, what it was about.
+    /// The entity of each change.
     pub(crate) keys: Vec<Key>,
-    /// How many entities take part, about.
+    /// The approximate number of affected entities.
     pub(crate) cast: usize,
-    /// Whether it collides with what a new unique may not know of yet.
+    /// Whether it conflicts with a value that a new unique may not have indexed yet.
     pub(crate) may_be_taken: bool,
 }
 
-/// A change of one thing, from what it was to what it becomes.
+/// A change of one entity, with its state before and after.
 struct Turn {
     key: Key,
     after: Option<Item>,
 }
 
-/// Where turns have led to.
+/// The outcome of applying turns.
 enum Coming {
     Done(Answer),
-    /// Something that had expired was in the way and is put away: from the start.
+    /// An expired entity conflicted and was deleted: start over.
     Again(Naive),
 }
 
 impl Naive {
-    /// What changes come to, or all the reasons of which one must be told. `made` has the ids that
-    /// were made for new things.
+    /// The result of a transaction, or all reasons to refuse it, of which the database must return
+    /// one. `made` has the ids that were generated for new entities.
     pub(crate) fn transact(
         &self,
         tenant: Option<&Value>,
-        wishes: &[Wish],
+        requests: &[Request],
         made: &[Option<String>],
     ) -> Result<Answer, BTreeSet<Kind>> {
-        let keys = self.keys(tenant, wishes, made).map_err(|kind| BTreeSet::from([kind]))?;
+        let keys = self.keys(tenant, requests, made).map_err(|kind| BTreeSet::from([kind]))?;
         let mut before = self.clone();
         let mut turns = vec![];
         let mut index = 0;
-        while let Some((wish, key)) = wishes.get(index).zip(keys.get(index)) {
-            let is_new = matches!(wish.what, What::Create(_) | What::Put(_));
+        while let Some((request, key)) = requests.get(index).zip(keys.get(index)) {
+            let is_new = matches!(request.action, Action::Create(_) | Action::Put(_));
             let there = before.find(key).cloned();
             let ghost = there.filter(|thing| is_new && before.is_expired(thing));
             if ghost.is_some() {
-                // What has expired and is held still has its id.
+                // An expired entity whose deletion is refused still has its id.
                 before.expire(key).map_err(|_| BTreeSet::from([Kind::Exists]))?;
                 (turns, index) = (vec![], 0);
                 continue;
             }
-            let turn = before.turn(wish, key).map_err(|kind| BTreeSet::from([kind]))?;
+            let turn = before.turn(request, key).map_err(|kind| BTreeSet::from([kind]))?;
             turns.extend(turn);
             index += 1;
         }
         match before.come_to(keys, &turns)? {
             Coming::Done(answer) => Ok(answer),
-            Coming::Again(before) => before.transact(tenant, wishes, made),
+            Coming::Again(before) => before.transact(tenant, requests, made),
         }
     }
 
     fn keys(
         &self,
         tenant: Option<&Value>,
-        wishes: &[Wish],
+        requests: &[Request],
         made: &[Option<String>],
     ) -> Result<Vec<Key>, Kind> {
         let mut keys: Vec<Key> = vec![];
-        for (index, wish) in wishes.iter().enumerate() {
-            let id = match &wish.what {
-                What::Create(document) => match made.get(index).cloned().flatten() {
+        for (index, request) in requests.iter().enumerate() {
+            let id = match &request.action {
+                Action::Create(document) => match made.get(index).cloned().flatten() {
                     Some(id) => id,
-                    None => self.new_id(&wish.kind, document, index)?,
+                    None => self.new_id(&request.kind, document, index)?,
                 },
-                What::Put(_) => checked(wish.id.clone().unwrap_or_default())?,
-                What::Update(_) | What::Delete => wish.id.clone().unwrap_or_default(),
+                Action::Put(_) => checked(request.id.clone().unwrap_or_default())?,
+                Action::Update(_) | Action::Delete => request.id.clone().unwrap_or_default(),
             };
-            let tenant = self.tenant_of(&wish.kind, tenant)?;
-            keys.push(Key { kind: wish.kind.clone(), tenant, id });
+            let tenant = self.tenant_of(&request.kind, tenant)?;
+            keys.push(Key { kind: request.kind.clone(), tenant, id });
         }
         let is_twice = |(index, key): (usize, &Key)| keys[..index].contains(key);
         match keys.iter().enumerate().any(is_twice) {
@@ -109,35 +109,35 @@ impl Naive {
         }
     }
 
-    /// What a wish means for a thing as it is; none if nothing changes.
-    fn turn(&self, wish: &Wish, key: &Key) -> Result<Option<Turn>, Kind> {
+    /// The effect of a request on the current entity; `None` if nothing changes.
+    fn turn(&self, request: &Request, key: &Key) -> Result<Option<Turn>, Kind> {
         let there = self.find(key).filter(|thing| !self.is_expired(thing));
-        let expected = || match (there, &wish.expected) {
+        let expected = || match (there, &request.expected) {
             (None, _) => Err(Kind::NotFound),
             (Some(thing), Some(version)) if thing.version.as_ref() != Some(version) => {
                 Err(Kind::VersionMismatch)
             }
             (Some(thing), _) => Ok(thing),
         };
-        let (before, fields) = match &wish.what {
-            What::Delete => {
+        let (before, fields) = match &request.action {
+            Action::Delete => {
                 expected()?;
                 return Ok(Some(Turn { key: key.clone(), after: None }));
             }
-            What::Create(document) => match there {
+            Action::Create(document) => match there {
                 Some(_) => return Err(Kind::Exists),
                 None => (None, self.admit(key, document)?),
             },
-            What::Put(document) => {
+            Action::Put(document) => {
                 let is_given = self.entity(&key.kind).id_source == IdSource::Given;
                 match there {
-                    None if is_given && wish.expected.is_none() => {
+                    None if is_given && request.expected.is_none() => {
                         (None, self.admit(key, document)?)
                     }
                     _ => (Some(expected()?), self.admit(key, document)?),
                 }
             }
-            What::Update(patch) => {
+            Action::Update(patch) => {
                 let thing = expected()?;
                 let fields = merged(&thing.fields, patch);
                 let checked = self.entity(&key.kind).check_fields(&fields);
@@ -176,7 +176,7 @@ impl Naive {
         }
     }
 
-    /// Lets all turns happen at once, and looks at what has come of it.
+    /// Applies all turns at once, and checks the result.
     fn come_to(&self, keys: Vec<Key>, turns: &[Turn]) -> Result<Coming, BTreeSet<Kind>> {
         let mut after = self.clone();
         let mut gone = vec![];
@@ -209,7 +209,7 @@ impl Naive {
         let mut without = self.clone();
         for ghost in &ghosts {
             if without.find(ghost).is_some() {
-                // What has expired and is held still has its values.
+                // An expired entity whose deletion is refused still has its values.
                 errors.extend(without.expire(ghost).err().map(|_| Kind::Taken));
             }
         }
@@ -230,7 +230,7 @@ impl Naive {
         }
     }
 
-    /// Whether a changed thing newly refers to what is not there.
+    /// Whether a changed entity has a new reference to a missing one.
     fn is_lost(&self, key: &Key, (before, turns): (&Naive, &[Turn])) -> bool {
         let Some(thing) = self.find(key) else { return false };
         self.references(thing).iter().any(|reference| {

@@ -1,4 +1,4 @@
-//! What a deletion takes with it, and what a merge patch makes of fields.
+//! The cascade of a deletion, and the effect of a merge patch.
 
 use keyloom_model::OnDelete;
 use keyloom_value::{Item, Value};
@@ -6,8 +6,8 @@ use keyloom_value::{Item, Value};
 use super::{Key, Kind, Naive, Reference, Thing, ids};
 
 impl Naive {
-    /// Removes things, and everything that goes with them. References that `before` did not have
-    /// are none of its business. Answers how many things were affected or asked.
+    /// Removes entities with their cascade. References that `before` did not have are ignored.
+    /// Returns how many entities were affected or checked.
     pub(super) fn delete(&mut self, mut gone: Vec<Key>, before: &Naive) -> Result<usize, Kind> {
         let had_expired =
             |thing: &Thing| before.find(&thing.key).is_some_and(|thing| before.is_expired(thing));
@@ -21,7 +21,8 @@ impl Naive {
                         _ if gone.contains(&thing.key) || cleared.contains(&field) => {}
                         OnDelete::Cascade => gone.push(thing.key.clone()),
                         OnDelete::Clear => cleared.push(field),
-                        // Nobody sees what has expired, so it holds nothing: it goes too.
+                        // An expired entity is invisible, so it cannot refuse the deletion: it is
+                        // deleted too.
                         OnDelete::Refuse if had_expired(thing) => gone.push(thing.key.clone()),
                         OnDelete::Refuse | OnDelete::Keep => {}
                     }
@@ -50,7 +51,7 @@ impl Naive {
         Ok(asked)
     }
 
-    /// How a thing refers to what is gone, with references that it had before.
+    /// The references of an entity to removed ones that it already had before.
     fn held(&self, thing: &Thing, gone: &[Key], before: &Naive) -> Vec<Reference> {
         let mut references = self.references(thing);
         references.retain(|reference| {

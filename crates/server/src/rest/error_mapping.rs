@@ -1,4 +1,4 @@
-//! Maps errors of the library to problems.
+//! Maps errors of the library to problems. Clients see no internal causes.
 
 use keyloom::{Error, FieldError, TenantProblem};
 

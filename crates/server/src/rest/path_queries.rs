@@ -6,7 +6,7 @@ use super::segment::Segment;
 
 /// The queries that one path answers, all of one entity.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct PathQueries {
     pub(crate) entity: EntityId,
     /// The fields whose values the path contains, in its order.
     pub(crate) in_path: Vec<FieldId>,
@@ -24,21 +24,21 @@ pub(crate) enum Wanted {
     Counts,
 }
 
-impl Asked {
+impl PathQueries {
     /// The queries of an entity by path: lists at their own, uniques at the entity's, lists without a path
     /// under `lists`.
-    pub(crate) fn by_path(id: EntityId, entity: &Entity) -> Vec<(Vec<Segment>, Asked)> {
+    pub(crate) fn by_path(id: EntityId, entity: &Entity) -> Vec<(Vec<Segment>, PathQueries)> {
         let own = Segment::path_of(entity);
-        let mut paths: Vec<(Vec<Segment>, Asked)> = vec![];
+        let mut paths: Vec<(Vec<Segment>, PathQueries)> = vec![];
         let mut at = |path: Vec<Segment>, in_path: Vec<FieldId>| -> usize {
             let index = paths.iter().position(|(other, _)| *other == path);
             index.unwrap_or_else(|| {
                 let (lists, uniques, wanted) = (vec![], vec![], Wanted::Page);
-                paths.push((path, Asked { entity: id, in_path, lists, uniques, wanted }));
+                paths.push((path, PathQueries { entity: id, in_path, lists, uniques, wanted }));
                 paths.len() - 1
             })
         };
-        let mut queries = vec![];
+        let mut found = vec![];
         for (list_id, list) in entity.lists() {
             let (path, in_path) = match &list.path {
                 Some(parts) => Segment::declared_path(entity, parts),
@@ -47,22 +47,22 @@ impl Asked {
                     ([&own[..], &below].concat(), vec![])
                 }
             };
-            queries.push((at(path, in_path), Some(list_id), None));
+            found.push((at(path, in_path), Some(list_id), None));
         }
         for (unique_id, _) in entity.uniques() {
-            queries.push((at(own.clone(), vec![]), None, Some(unique_id)));
+            found.push((at(own.clone(), vec![]), None, Some(unique_id)));
         }
-        for (index, list, unique) in queries {
-            let asked = &mut paths[index].1;
-            asked.lists.extend(list);
-            asked.uniques.extend(unique);
+        for (index, list, unique) in found {
+            let queries = &mut paths[index].1;
+            queries.lists.extend(list);
+            queries.uniques.extend(unique);
         }
         paths
     }
 
     /// The lists for which `is_counted` holds, to count in them.
-    pub(crate) fn counted(&self, is_counted: impl Fn(&ListId) -> bool) -> Asked {
-        Asked {
+    pub(crate) fn counted(&self, is_counted: impl Fn(&ListId) -> bool) -> PathQueries {
+        PathQueries {
             lists: self.lists.iter().copied().filter(is_counted).collect(),
             uniques: vec![],
             wanted: Wanted::Counts,

@@ -1,4 +1,4 @@
-//! What is asked of a database, and the kinds of answers that are no.
+//! Requests to a database, and the reasons why one can fail.
 
 use keyloom::{Change, Error};
 use keyloom_value::Item;
@@ -7,24 +7,24 @@ use super::Document;
 
 /// A change of one entity.
 #[derive(Clone, Debug)]
-pub(crate) struct Wish {
+pub(crate) struct Request {
     pub(crate) kind: String,
-    /// None for a new one: its id is made, or in the document.
+    /// `None` for a new entity: its id is generated, or in the document.
     pub(crate) id: Option<String>,
-    pub(crate) what: What,
+    pub(crate) action: Action,
     pub(crate) expected: Option<String>,
 }
 
-/// What is to happen to it.
+/// The change.
 #[derive(Clone, Debug)]
-pub(crate) enum What {
+pub(crate) enum Action {
     Create(Item),
     Update(Item),
     Put(Item),
     Delete,
 }
 
-/// Why something did not happen.
+/// Why a request failed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
     Fields,
@@ -38,18 +38,18 @@ pub(crate) enum Kind {
     Tenant,
     Id,
     TooLarge,
-    /// None that a change should ever answer.
+    /// An error that no change should return.
     Other(String),
 }
 
-impl Wish {
+impl Request {
     pub(crate) fn change(&self) -> Change {
         let id = self.id.as_deref().unwrap_or_default();
-        let change = match &self.what {
-            What::Create(document) => Change::create(&self.kind, &Document(document)),
-            What::Update(patch) => Change::update(&self.kind, id, &Document(patch)),
-            What::Put(document) => Change::put(&self.kind, id, &Document(document)),
-            What::Delete => Ok(Change::delete(&self.kind, id)),
+        let change = match &self.action {
+            Action::Create(document) => Change::create(&self.kind, &Document(document)),
+            Action::Update(patch) => Change::update(&self.kind, id, &Document(patch)),
+            Action::Put(document) => Change::put(&self.kind, id, &Document(document)),
+            Action::Delete => Ok(Change::delete(&self.kind, id)),
         };
         let change = change.expect("documents are items");
         match &self.expected {
