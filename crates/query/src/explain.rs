@@ -220,7 +220,7 @@ impl<'d> Drawing<'d> {
     fn tree(&self, outline: &Outline) -> Plan {
         let (step, members) = match &outline.step {
             Step::Read { list, .. } => (list.describe(self.entity()), Some(self.known.size(list))),
-            Step::Combine(words) => ((*words).to_owned(), None),
+            Step::Combine(combination) => (combination.describe().to_owned(), None),
         };
         let parts = outline.parts.iter().map(|part| self.tree(part)).collect();
         Plan { step, members, parts }

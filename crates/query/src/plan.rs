@@ -233,7 +233,7 @@ mod tests {
         let parts: Vec<String> = outline.parts.iter().map(|part| drawn(entity, part)).collect();
         match &outline.step {
             Step::Read { list, size } => format!("{} ({size})", list.describe(entity)),
-            Step::Combine(words) => format!("{words} [{}]", parts.join(", ")),
+            Step::Combine(of) => format!("{} [{}]", of.describe(), parts.join(", ")),
         }
     }
 
@@ -271,8 +271,7 @@ mod tests {
     #[test]
     fn exclusion_alone_subtracts_from_all_entities() {
         let plan = described("all", |f| tag(f, "x:3").not());
-        let expected = "in all of, the rarest first [every `task` (50), in none of [the tag `x:3` \
-                        (3)]]";
+        let expected = "in all of [every `task` (50), in none of [the tag `x:3` (3)]]";
         assert_eq!(plan, expected);
     }
 
