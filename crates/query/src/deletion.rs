@@ -26,16 +26,16 @@ pub enum DeletionState {
 }
 
 /// The key of a deletion's record.
-pub fn deletion_key(task: &str) -> RowKey {
-    RowKey::system("deletion", &[task.into()])
+pub fn deletion_key(deletion: &str) -> RowKey {
+    RowKey::system("deletion", &[deletion.into()])
 }
 
 /// Reads the state of a deletion; none if it has no record any more.
 pub(crate) async fn deletion_state(
     rows: Rows<'_>,
-    task: &str,
+    deletion: &str,
 ) -> Result<Option<DeletionState>, Error> {
-    let Some(row) = rows.get(&deletion_key(task)).await? else { return Ok(None) };
+    let Some(row) = rows.get(&deletion_key(deletion)).await? else { return Ok(None) };
     DeletionState::read(&row).map(Some).map_err(|reason| unreadable(&row, reason))
 }
 

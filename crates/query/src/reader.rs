@@ -145,8 +145,8 @@ impl<'a> Reader<'a> {
     /// # Errors
     ///
     /// If the store fails, or the row is damaged.
-    pub async fn deletion_state(&self, task: &str) -> Result<Option<DeletionState>, Error> {
-        deletion_state(self.rows(), task).await
+    pub async fn deletion_state(&self, deletion: &str) -> Result<Option<DeletionState>, Error> {
+        deletion_state(self.rows(), deletion).await
     }
 
     /// Returns a page of a list: the first one, or the one that a cursor of the same query leads to. An

@@ -185,10 +185,10 @@ fn invisible_parents_and_children_are_left_out() {
             })
         };
         let some = |ids: &str| [Some(ids.to_owned()), Some(ids.to_owned())];
-        let mut task = deletion_key("t").to_item();
+        let mut record = deletion_key("t").to_item();
         for state in [DeletionState::Marking, DeletionState::Sweeping] {
-            task.insert(DeletionState::ATTRIBUTE, state.to_value());
-            rig.put_row(task.clone());
+            record.insert(DeletionState::ATTRIBUTE, state.to_value());
+            rig.put_row(record.clone());
             assert_eq!(
                 [children("gone"), children("nobody"), children("")],
                 [const { [None, None] }; 3]

@@ -55,8 +55,8 @@ fn ids(rows: &[Option<OwnRow>]) -> Vec<Option<&str>> {
     rows.iter().map(|row| row.as_ref().map(|row| row.image.key.id.as_str())).collect()
 }
 
-fn set_state(rig: &Rig, task: &str, state: DeletionState) {
-    let mut row = deletion_key(task).to_item();
+fn set_state(rig: &Rig, deletion: &str, state: DeletionState) {
+    let mut row = deletion_key(deletion).to_item();
     row.insert(DeletionState::ATTRIBUTE, state.to_value());
     rig.store.put(Put::new(&rig.table, row)).block_on().unwrap();
 }

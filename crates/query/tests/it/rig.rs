@@ -20,9 +20,9 @@ pub(crate) const NOW_MS: i64 = 1_700_000_000_000;
 type Make = fn() -> Arc<dyn Store>;
 
 /// The stores, which must return the same.
-pub(crate) const STORES: &[(&str, Make)] = &[("reference", reference), ("engine", engine)];
+pub(crate) const STORES: &[(&str, Make)] = &[("memory", memory), ("engine", engine)];
 
-fn reference() -> Arc<dyn Store> {
+fn memory() -> Arc<dyn Store> {
     Arc::new(MemoryStore::new(Arc::new(ManualClock::new())))
 }
 
@@ -180,10 +180,10 @@ impl Rig {
     }
 
     /// Puts all rows of an entity, marked by a deletion.
-    pub(crate) fn put_marked(&self, image: &Image, task: &str) {
-        let pending = keyloom_model::Pending::NONE.with_entity(task);
+    pub(crate) fn put_marked(&self, image: &Image, deletion: &str) {
+        let pending = keyloom_model::Pending::NONE.with_entity(deletion);
         for mut row in self.layout.rows_with(image, &pending).unwrap() {
-            row.item.insert(keyloom_model::attribute::DELETION, task);
+            row.item.insert(keyloom_model::attribute::DELETION, deletion);
             self.put_row(row.item);
         }
     }
