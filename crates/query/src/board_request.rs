@@ -3,7 +3,7 @@
 use keyloom_model::{BoardId, EntityId, Layout};
 use keyloom_value::{KeyBytes, Number, Value};
 
-use crate::request_error::{check_limit, check_tenant, check_values};
+use crate::request_error::{GivenValues, check_limit, check_tenant};
 use crate::{ReadCost, RequestError};
 
 /// A request for a part of a leaderboard.
@@ -63,7 +63,8 @@ impl BoardRequest {
         check_tenant(layout, *id, tenant.as_ref())?;
         let entity = layout.model().entity(*id);
         let declared = entity.board(*board);
-        check_values(entity, || format!("The board `{}`", declared.name), &declared.by, by)?;
+        GivenValues { entity, fields: &declared.by, values: by }
+            .check(|| format!("The board `{}`", declared.name))?;
         Ok(layout.leaderboards().partition((*id, *board), tenant.as_ref(), by).ok())
     }
 }

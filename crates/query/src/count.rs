@@ -9,10 +9,10 @@ use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::RequestError;
-use crate::fetch::unreadable;
+use crate::error::unreadable;
 use crate::fingerprint::Fingerprint;
 use crate::partition::Partition;
-use crate::request_error::{check_limit, check_tenant, check_value, check_values};
+use crate::request_error::{GivenValues, check_limit, check_tenant, check_value};
 use crate::span::Span;
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
 use crate::{Budget, CountNumber, CountPage, CountRequest, CursorKey, Error, ReadCost, Reader};
@@ -20,8 +20,9 @@ use crate::{Budget, CountNumber, CountPage, CountRequest, CursorKey, Error, Read
 /// How many rows one request reads.
 const PAGE_ROWS: usize = 1_000;
 
-/// A checked request.
-struct CheckedCount<'q> {
+/// A checked request for numbers of a count.
+pub(crate) struct CountQuery<'q> {
+    reader: &'q Reader<'q>,
     request: &'q CountRequest,
     /// The fields that the numbers are kept by, in the order of the count's `split`.
     fields: Vec<FieldId>,
@@ -29,9 +30,8 @@ struct CheckedCount<'q> {
     prefix: KeyBytes,
 }
 
-/// Where the rows of a count are.
-struct CountRead<'r> {
-    checked: CheckedCount<'r>,
+/// Rows of a count.
+struct CountRows<'r> {
     partition: Partition<'r>,
     span: Span,
 }
@@ -60,58 +60,25 @@ struct Sum {
     number: i64,
 }
 
-impl Reader<'_> {
-    /// Returns numbers of a count. Expired entities count until they are removed.
-    ///
-    /// # Errors
-    ///
-    /// If the request is invalid, the cursor is of another query, the store fails, or a row is
-    /// damaged.
-    pub async fn count(
-        &self,
-        request: &CountRequest,
-        cursors: &CursorKey,
-        cursor: Option<&str>,
-    ) -> Result<CountPage, Error> {
-        let checked = self.check_count(request)?;
-        let CountRequest { entity, count, tenant, by, .. } = request;
-        let partition = self.layout.counts().partition((*entity, *count), tenant.as_ref(), by);
-        // A partition that does not fit into a key has no numbers, and no cursors.
-        let partition = partition.map(KeyBytes::into_vec).unwrap_or_default();
-        let declared = self.layout.model().entity(*entity);
-        let fingerprint = Fingerprint::of_count(declared, &partition, request);
-        let after = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
-        let prefix = checked.prefix.as_bytes();
-        let span = Span::new(Some(prefix.to_vec()), KeyBytes::after_prefix(prefix));
-        let span = match &after {
-            _ if partition.is_empty() => Span::empty(),
-            None => span,
-            Some(position) => span.after(position, Direction::Forward),
-        };
-        let read = CountRead { checked, partition: Partition::of_table(&partition), span };
-        let mut sums = self.sums_at_once(&read).await?;
-        let next = sums.passed.filter(|_| !sums.is_all);
-        let next = next.map(|position| cursors.seal(&fingerprint, &position));
-        if request.split.is_empty() && sums.done.is_empty() {
-            sums.done.push(CountNumber { values: vec![], count: 0 });
-        }
-        let is_torn = sums.pages > 1 && sums.has_takers;
-        Ok(CountPage { numbers: sums.done, next, read: sums.read, is_torn })
-    }
-
-    fn check_count<'q>(&self, request: &'q CountRequest) -> Result<CheckedCount<'q>, Error> {
+impl<'q> CountQuery<'q> {
+    pub(crate) fn new(
+        reader: &'q Reader<'q>,
+        request: &'q CountRequest,
+    ) -> Result<CountQuery<'q>, RequestError> {
+        let layout = reader.layout;
         let CountRequest { entity: id, count, tenant, by, only, split, limit } = request;
         check_limit(*limit)?;
-        check_tenant(self.layout, *id, tenant.as_ref())?;
-        let entity = self.layout.model().entity(*id);
+        check_tenant(layout, *id, tenant.as_ref())?;
+        let entity = layout.model().entity(*id);
         let declared = entity.count(*count);
-        check_values(entity, || format!("The count `{}`", declared.name), &declared.by, by)?;
+        GivenValues { entity, fields: &declared.by, values: by }
+            .check(|| format!("The count `{}`", declared.name))?;
         let named = || only.iter().map(|(field, _)| field).chain(split);
         for (index, field) in named().enumerate() {
             let is_twice = named().take(index).any(|before| before == field);
             if is_twice || !declared.split.contains(field) {
                 let (count, field) = (declared.name.clone(), entity.field(*field).name.clone());
-                return Err(RequestError::NotSplit { count, field, is_twice }.into());
+                return Err(RequestError::NotSplit { count, field, is_twice });
             }
         }
         only.iter().try_for_each(|(field, value)| check_value(entity, *field, value))?;
@@ -119,17 +86,48 @@ impl Reader<'_> {
         let fields: Vec<FieldId> = kept.copied().collect();
         let given = |field: &FieldId| only.iter().find(|(only, _)| only == field);
         let first = fields.iter().map_while(|field| given(field).map(|(_, value)| value.clone()));
-        let prefix = self.layout.counts().prefix(*id, &fields, &first.collect::<Vec<_>>());
-        Ok(CheckedCount { request, fields, prefix })
+        let prefix = layout.counts().prefix(*id, &fields, &first.collect::<Vec<_>>());
+        Ok(CountQuery { reader, request, fields, prefix })
+    }
+
+    /// Returns the first numbers, or those after a cursor.
+    pub(crate) async fn read(
+        &self,
+        cursors: &CursorKey,
+        cursor: Option<&str>,
+    ) -> Result<CountPage, Error> {
+        let CountRequest { entity, count, tenant, by, split, .. } = self.request;
+        let layout = self.reader.layout;
+        let partition = layout.counts().partition((*entity, *count), tenant.as_ref(), by);
+        // A partition that does not fit into a key has no numbers, and no cursors.
+        let partition = partition.map(KeyBytes::into_vec).unwrap_or_default();
+        let declared = layout.model().entity(*entity);
+        let fingerprint = Fingerprint::of_count(declared, &partition, self.request);
+        let after = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
+        let span = Span::within(self.prefix.as_bytes());
+        let span = match &after {
+            _ if partition.is_empty() => Span::EMPTY,
+            None => span,
+            Some(position) => span.after(position, Direction::Forward),
+        };
+        let rows = CountRows { partition: Partition::of_table(&partition), span };
+        let mut sums = self.sums_at_once(&rows).await?;
+        let next = sums.passed.filter(|_| !sums.is_all);
+        let next = next.map(|position| cursors.seal(&fingerprint, &position));
+        if split.is_empty() && sums.done.is_empty() {
+            sums.done.push(CountNumber { values: vec![], count: 0 });
+        }
+        let is_torn = sums.pages > 1 && sums.has_takers;
+        Ok(CountPage { numbers: sums.done, next, read: sums.read, is_torn })
     }
 
     /// Reads the numbers of one moment, as far as deletions are concerned.
-    async fn sums_at_once(&self, read: &CountRead<'_>) -> Result<Sums, Error> {
+    async fn sums_at_once(&self, rows: &CountRows<'_>) -> Result<Sums, Error> {
         let mut state = ReadState::default();
         for _ in 0..ATTEMPTS_MAX {
             state.cost = ReadCost::default();
-            let Some(mut sums) = self.sums(read, &mut state).await? else { continue };
-            if state.confirm(self).await? == Verdict::Valid {
+            let Some(mut sums) = self.sums(rows, &mut state).await? else { continue };
+            if state.confirm(self.reader.rows()).await? == Verdict::Valid {
                 sums.read = state.cost;
                 return Ok(sums);
             }
@@ -140,22 +138,23 @@ impl Reader<'_> {
     /// Adds up rows until there are enough numbers. None if a deletion has come between.
     async fn sums(
         &self,
-        read: &CountRead<'_>,
+        rows: &CountRows<'_>,
         state: &mut ReadState,
     ) -> Result<Option<Sums>, Error> {
-        let CountRead { checked, partition, span } = read;
+        let CountRows { partition, span } = rows;
         let (mut sums, mut span) = (Sums::default(), span.clone());
         loop {
-            let page = self.page(partition.first(&span, PAGE_ROWS), &mut state.cost).await?;
+            let request = partition.first(&span, PAGE_ROWS);
+            let page = request.read(self.reader.rows(), &mut state.cost).await?;
             let takers: BTreeSet<String> =
                 page.items.iter().filter_map(takers_of).flatten().collect();
             sums.pages += 1;
             sums.has_takers |= !takers.is_empty();
-            if state.learn(self, takers).await? == Verdict::ReadAgain {
+            if state.learn(self.reader.rows(), takers).await? == Verdict::ReadAgain {
                 return Ok(None);
             }
             for row in &page.items {
-                let mut sum = self.sum_of(checked, row)?;
+                let mut sum = self.sum_of(row)?;
                 if let Some(takers) = takers_of(row) {
                     sum.number = match state.any_happened(&takers) {
                         true => -sum.number,
@@ -165,8 +164,8 @@ impl Reader<'_> {
                 match sums.open.as_mut().filter(|open| open.position == sum.position) {
                     Some(open) => open.number += sum.number,
                     None => {
-                        sums.close(checked);
-                        if sums.done.len() >= checked.request.limit as usize {
+                        sums.close(self);
+                        if sums.done.len() >= self.request.limit as usize {
                             return Ok(Some(sums));
                         }
                         sums.open = Some(sum);
@@ -174,7 +173,7 @@ impl Reader<'_> {
                 }
             }
             let Some(last) = &page.last_key else {
-                sums.close(checked);
+                sums.close(self);
                 sums.is_all = true;
                 return Ok(Some(sums));
             };
@@ -185,28 +184,28 @@ impl Reader<'_> {
         }
     }
 
-    fn sum_of(&self, checked: &CheckedCount<'_>, row: &Item) -> Result<Sum, Error> {
+    fn sum_of(&self, row: &Item) -> Result<Sum, Error> {
         let wrong = |attribute| unreadable(row, Unreadable { attribute });
         let number =
             Counter::value_of(row).ok_or_else(|| wrong(keyloom_model::attribute::COUNT))?;
-        let id = checked.request.entity;
+        let (layout, id) = (self.reader.layout, self.request.entity);
         let sort = row.get(SORT).and_then(Value::as_b).ok_or_else(|| wrong(SORT))?;
-        let values = self.layout.counts().values(id, &checked.fields, sort);
+        let values = layout.counts().values(id, &self.fields, sort);
         let values = values.ok_or_else(|| wrong(SORT))?;
-        let position = self.layout.counts().prefix(id, &checked.fields, &values).into_vec();
+        let position = layout.counts().prefix(id, &self.fields, &values).into_vec();
         Ok(Sum { position, values, number })
     }
 }
 
 impl Sums {
     /// Completes the last number: no more rows follow for it.
-    fn close(&mut self, checked: &CheckedCount<'_>) {
+    fn close(&mut self, query: &CountQuery<'_>) {
         let Some(sum) = self.open.take() else { return };
         let value_of = |field: &FieldId| {
-            let place = checked.fields.iter().position(|kept| kept == field)?;
+            let place = query.fields.iter().position(|kept| kept == field)?;
             sum.values.get(place)
         };
-        let CountRequest { only, split, .. } = checked.request;
+        let CountRequest { only, split, .. } = query.request;
         let is_asked = only.iter().all(|(field, value)| value_of(field) == Some(value));
         let count = u64::try_from(sum.number).ok().filter(|count| *count > 0 && is_asked);
         if let Some(count) = count {

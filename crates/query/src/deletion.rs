@@ -4,6 +4,10 @@
 use keyloom_model::{RowKey, Unreadable};
 use keyloom_value::{Item, Value};
 
+use crate::Error;
+use crate::error::unreadable;
+use crate::fetch::Rows;
+
 /// The attribute of a deletion's record that holds its state.
 const STATE: &str = "state";
 const MARKING: &str = "marking";
@@ -22,8 +26,17 @@ pub enum DeletionState {
 }
 
 /// The key of a deletion's record.
-pub fn deletion_key(task: &str) -> RowKey {
-    RowKey::system("deletion", &[task.into()])
+pub fn deletion_key(deletion: &str) -> RowKey {
+    RowKey::system("deletion", &[deletion.into()])
+}
+
+/// Reads the state of a deletion; none if it has no record any more.
+pub(crate) async fn deletion_state(
+    rows: Rows<'_>,
+    deletion: &str,
+) -> Result<Option<DeletionState>, Error> {
+    let Some(row) = rows.get(&deletion_key(deletion)).await? else { return Ok(None) };
+    DeletionState::read(&row).map(Some).map_err(|reason| unreadable(&row, reason))
 }
 
 impl DeletionState {

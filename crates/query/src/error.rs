@@ -1,5 +1,6 @@
 //! Why a read failed.
 
+use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{Unreadable, attribute};
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -37,6 +38,13 @@ pub enum Error {
         /// How many rows are left.
         rows: usize,
     },
+}
+
+/// The error of a damaged row. Keeps only its key attributes: the others may be large.
+pub(crate) fn unreadable(row: &Item, reason: Unreadable) -> Error {
+    let key = row.iter().filter(|(name, _)| [PARTITION, SORT].contains(&name.as_str()));
+    let key = key.map(|(name, value)| (name.clone(), value.clone())).collect();
+    Error::Unreadable { key: Box::new(key), reason }
 }
 
 /// The values that a key is made of, or its raw bytes.

@@ -107,35 +107,33 @@ impl Known {
 
 impl ListReads {
     /// The reads of lists of these sizes, with this many rows on a page.
-    pub fn of(sizes: &[u64], page: u64) -> ListReads {
+    fn of(sizes: &[u64], page: u64) -> ListReads {
         let sum = |sizes: &mut dyn Iterator<Item = u64>| sizes.fold(0, u64::saturating_add);
         let best = sum(&mut sizes.iter().map(|size| (*size).min(page)));
         ListReads { best, worst: sum(&mut sizes.iter().copied()) }
     }
 }
 
-impl Reader<'_> {
-    /// Explains how a page of a list was found, from the record of what ran.
-    ///
-    /// # Errors
-    ///
-    /// As [`Reader::list`].
-    pub async fn explain(&self, request: &ListRequest, ran: &Ran) -> Result<Explanation, Error> {
-        let (mut cost, hidden) = (ReadCost::default(), &Hidden::default());
-        let (direction, budget) = (request.direction, request.budget);
-        let mut search = Search { reader: self, direction, budget, hidden, cost: &mut cost };
-        let mut known = Known::default();
-        // A strategy that takes over combines the same posting lists.
-        let first = ran.strategies().iter().find_map(Chosen::node);
-        let outline = first.map(|node| node.outline());
-        outline.iter().for_each(|outline| known.take(outline));
-        let mut planned = vec![];
-        first.iter().for_each(|node| node.posting_lists(&mut planned));
-        search.learn(&planned, &mut known).await?;
-        let one_by_one = search.one_by_one(request, &planned, &mut known).await?;
-        let drawing = Drawing { layout: self.layout, request, known: &known };
-        Ok(Explanation { plan: drawing.draw(ran.strategies()), bound: budget, one_by_one })
-    }
+/// Explains how a page of a list was found, from the record of what ran.
+pub(crate) async fn explain(
+    reader: &Reader<'_>,
+    request: &ListRequest,
+    ran: &Ran,
+) -> Result<Explanation, Error> {
+    let (cost, hidden) = (&mut ReadCost::default(), &Hidden::default());
+    let (direction, budget) = (request.direction, request.budget);
+    let search = Search { reader, direction, budget, hidden, cost };
+    let mut survey = Survey { search, request, known: Known::default() };
+    // A strategy that takes over combines the same posting lists.
+    let first = ran.strategies().iter().find_map(Chosen::node);
+    let outline = first.map(|node| node.outline());
+    outline.iter().for_each(|outline| survey.known.take(outline));
+    let mut planned = vec![];
+    first.iter().for_each(|node| node.posting_lists(&mut planned));
+    survey.learn(&planned).await?;
+    let one_by_one = survey.one_by_one(&planned).await?;
+    let drawing = Drawing { layout: reader.layout, request, known: &survey.known };
+    Ok(Explanation { plan: drawing.draw(ran.strategies()), bound: budget, one_by_one })
 }
 
 /// Draws a record.
@@ -222,55 +220,58 @@ impl<'d> Drawing<'d> {
     fn tree(&self, outline: &Outline) -> Plan {
         let (step, members) = match &outline.step {
             Step::Read { list, .. } => (list.describe(self.entity()), Some(self.known.size(list))),
-            Step::Combine(words) => ((*words).to_owned(), None),
+            Step::Combine(combination) => (combination.describe().to_owned(), None),
         };
         let parts = outline.parts.iter().map(|part| self.tree(part)).collect();
         Plan { step, members, parts }
     }
 }
 
-impl Search<'_> {
+/// Finds out how large posting lists are, for the explanation of a request.
+struct Survey<'s> {
+    search: Search<'s>,
+    request: &'s ListRequest,
+    known: Known,
+}
+
+impl Survey<'_> {
     /// None if the filter is not an AND of tags.
-    async fn one_by_one(
-        &mut self,
-        request: &ListRequest,
-        planned: &[PostingList],
-        known: &mut Known,
-    ) -> Result<Option<OneByOne>, Error> {
+    async fn one_by_one(&mut self, planned: &[PostingList]) -> Result<Option<OneByOne>, Error> {
+        let (reader, request) = (self.search.reader, self.request);
         let tags = match &request.filter {
             Some(tag @ Filter::Tag { .. }) => std::slice::from_ref(tag),
             Some(Filter::All(filters)) => &filters[..],
             Some(_) | None => return Ok(None),
         };
-        let name = |filter: &Filter| match filter {
+        let list = |filter: &Filter| match filter {
             Filter::Tag { field, key, value } => {
-                let group = PostingKey::Tag(*field, key, value);
-                PostingOwner::of(self.reader, request).list(&group)
+                PostingOwner::of(reader, request).list(&PostingKey::Tag(*field, key, value))
             }
             _ => None,
         };
-        let Some(names) = tags.iter().map(name).collect::<Option<Vec<PostingList>>>() else {
+        let Some(single) = tags.iter().map(list).collect::<Option<Vec<PostingList>>>() else {
             return Ok(None);
         };
-        self.learn(&names, known).await?;
-        let matching = match known.in_all(planned) {
+        self.learn(&single).await?;
+        let matching = match self.known.in_all(planned) {
             Some(matching) if !planned.is_empty() => matching,
-            Some(_) | None => self.reader.total(request).await?.count,
+            Some(_) | None => reader.total(request).await?.count,
         };
         let page = u64::from(request.limit);
         Ok(Some(OneByOne {
-            tags: ListReads::of(&known.sizes(&names), page),
-            planned: ListReads::of(&known.sizes(planned), page),
+            tags: ListReads::of(&self.known.sizes(&single), page),
+            planned: ListReads::of(&self.known.sizes(planned), page),
             entities: matching.min(page),
         }))
     }
 
     /// Learns the sizes of lists. Those that are rows are read, each once.
-    async fn learn(&mut self, lists: &[PostingList], known: &mut Known) -> Result<(), Error> {
+    async fn learn(&mut self, lists: &[PostingList]) -> Result<(), Error> {
+        let Survey { search, known, .. } = self;
         let is_new = |list: &&PostingList| !known.0.contains_key(&list.name);
         let new: Vec<PostingList> = lists.iter().filter(is_new).cloned().collect();
-        if self.sets().is_some() {
-            let sizes = if new.is_empty() { vec![] } else { self.sizes(&new).await? };
+        if search.sets().is_some() {
+            let sizes = if new.is_empty() { vec![] } else { search.sizes(&new).await? };
             let sizes = sizes.into_iter().map(|size| KnownList { size, all: None });
             known.0.extend(new.into_iter().map(|list| list.name).zip(sizes));
             return Ok(());
@@ -278,7 +279,7 @@ impl Search<'_> {
         for list in new {
             let name = list.name.clone();
             let rows = PostingRows::new(list);
-            let (members, are_all) = rows.first_members(self, COUNTED_MAX).await?;
+            let (members, are_all) = rows.first_members(search, COUNTED_MAX).await?;
             let list = KnownList { size: members.len(), all: are_all.then_some(members) };
             known.0.insert(name, list);
         }
@@ -289,19 +290,27 @@ impl Search<'_> {
 /// The tree as a drawing.
 impl fmt::Display for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.draw(f, "", "")
+        self.draw(f, Margin::default())
     }
 }
 
+/// What is drawn to the left of a step: of its own line, and of those of its parts.
+#[derive(Default)]
+struct Margin {
+    own: String,
+    parts: String,
+}
+
 impl Plan {
-    fn draw(&self, f: &mut fmt::Formatter<'_>, first: &str, rest: &str) -> fmt::Result {
+    fn draw(&self, f: &mut fmt::Formatter<'_>, margin: Margin) -> fmt::Result {
         let members = self.members.map(|members| format!(" ({members})")).unwrap_or_default();
-        writeln!(f, "{first}{}{members}", self.step)?;
+        writeln!(f, "{}{}{members}", margin.own, self.step)?;
         let last = self.parts.len().saturating_sub(1);
         for (index, part) in self.parts.iter().enumerate() {
             let (branch, below) =
                 if index == last { ("└─ ", "   ") } else { ("├─ ", "│  ") };
-            part.draw(f, &format!("{rest}{branch}"), &format!("{rest}{below}"))?;
+            let [own, parts] = [branch, below].map(|sign| format!("{}{sign}", margin.parts));
+            part.draw(f, Margin { own, parts })?;
         }
         Ok(())
     }
@@ -313,7 +322,7 @@ mod tests {
 
     /// Three tags, with pages of 20: a good case and a bad one.
     #[test]
-    fn reading_id_by_id_costs_what_the_lists_have() {
+    fn list_reads_are_bounded_by_pages_and_by_sizes() {
         let good = ListReads::of(&[50, 80, 20], 20);
         assert_eq!(good, ListReads { best: 60, worst: 150 });
         let bad = ListReads::of(&[1_000_000, 9_000_000, 2_000_000], 20);
@@ -322,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_is_drawn_as_a_tree() {
+    fn plan_displays_as_a_tree() {
         let leaf = |step: &str, members| Plan { step: step.to_owned(), members, parts: vec![] };
         let inner = Plan { parts: vec![leaf("c", Some(1)), leaf("d", None)], ..leaf("b", None) };
         let plan = Plan { parts: vec![inner, leaf("e", Some(2))], ..leaf("a", None) };

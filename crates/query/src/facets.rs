@@ -6,7 +6,7 @@ use keyloom_model::{
 };
 use keyloom_value::{KeyBytes, Value};
 
-use crate::fetch::unreadable;
+use crate::error::unreadable;
 use crate::partition::Partition;
 use crate::span::Span;
 use crate::{Error, Filter, ListRequest, ReadCost, Reader};
@@ -117,7 +117,7 @@ impl Facets {
     ) -> Result<Vec<Prefix>, Error> {
         let (partition, mut span, mut found) = (self.partition()?, Span::within(prefix), vec![]);
         while found.len() <= COMBINATIONS_MAX {
-            let page = reader.page(partition.first(&span, 1), cost).await?;
+            let page = partition.first(&span, 1).read(reader.rows(), cost).await?;
             let Some(row) = page.items.first() else { break };
             let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
             let sort = partition.sort_of(row)?;

@@ -1,11 +1,12 @@
 //! A parent with its children, whose rows follow its own.
 
 use keyloom_model::attribute::SORT;
-use keyloom_model::{EntityId, EntityKey, OwnRow, RowKey};
+use keyloom_model::{EntityId, EntityKey, Layout, OwnRow, RowKey};
 use keyloom_store::{Direction, Page, yield_point};
-use keyloom_value::{Item, KeyBytes, Value};
+use keyloom_value::{Item, Value};
 
-use crate::fetch::unreadable;
+use crate::error::unreadable;
+use crate::fetch::read_own;
 use crate::fingerprint::Fingerprint;
 use crate::partition::Partition;
 use crate::request_error::{check_limit, check_tenant};
@@ -55,161 +56,18 @@ pub struct ChildrenPage {
     pub read: ReadCost,
 }
 
-/// A checked request.
-struct Household {
-    partition: KeyBytes,
-    own_sort: KeyBytes,
+/// A checked request for children of a parent.
+pub(crate) struct ChildrenQuery<'q> {
+    reader: &'q Reader<'q>,
+    request: &'q FamilyRequest,
+    /// The partition that the parent and its children are in, and the sort key of the parent.
+    parent: RowKey,
     /// The sort keys of the children.
     span: Span,
-    /// Whether one read returns the parent and all that is requested.
-    is_together: bool,
+    /// Whether children of all kinds are requested, which follow the parent's own row: then one read
+    /// returns both.
+    has_all_kinds: bool,
     fingerprint: Fingerprint,
-}
-
-impl Reader<'_> {
-    /// Returns a parent with its first children, if it exists and is visible. One read if children of
-    /// all kinds are requested, or of the only kind that there is; otherwise two. A page has at most
-    /// 1 MiB of rows: it can have fewer children than requested.
-    ///
-    /// # Errors
-    ///
-    /// If the request is invalid, the store fails, or a row is damaged.
-    pub async fn family(
-        &self,
-        request: &FamilyRequest,
-        cursors: &CursorKey,
-    ) -> Result<Option<Family>, Error> {
-        let household = self.household(request)?;
-        if !household.fits() {
-            return Ok(None);
-        }
-        let kin = self.kin(&household, request, cursors).await?;
-        Ok(kin.map(|(parent, page)| Family { parent, children: page.children, next: page.next }))
-    }
-
-    /// Returns more children of a parent, after a cursor that came with the ones before, or the first
-    /// ones; none if the parent does not exist or is invisible. Two reads.
-    ///
-    /// # Errors
-    ///
-    /// If the request is invalid, the cursor is of another query, the store fails, or a row is
-    /// damaged.
-    pub async fn children(
-        &self,
-        request: &FamilyRequest,
-        cursors: &CursorKey,
-        cursor: Option<&str>,
-    ) -> Result<Option<ChildrenPage>, Error> {
-        let mut household = self.household(request)?;
-        household.is_together = false;
-        if let Some(text) = cursor {
-            let position = cursors.open(text, &household.fingerprint)?;
-            household.span = household.span.after(&position, Direction::Forward);
-        }
-        let kin = self.kin(&household, request, cursors).await?;
-        Ok(kin.map(|(_, children)| children))
-    }
-
-    /// Returns the first children of a parent that was just read and is visible. One read.
-    ///
-    /// # Errors
-    ///
-    /// As [`Reader::children`].
-    pub async fn first_children(
-        &self,
-        request: &FamilyRequest,
-        cursors: &CursorKey,
-    ) -> Result<ChildrenPage, Error> {
-        let household = self.household(request)?;
-        let (mut state, limit) = (ReadState::default(), request.limit as usize);
-        for _ in 0..ATTEMPTS_MAX {
-            state.cost = ReadCost::default();
-            let rows = household.child_rows(self, limit, &mut state.cost).await?;
-            if let Some(seen) = self.settle_children(rows.children, &mut state).await? {
-                let next = household.next(cursors, rows.last);
-                return Ok(ChildrenPage { children: seen, next, read: state.cost });
-            }
-        }
-        Err(Error::Unanswered { rows: limit })
-    }
-
-    /// Reads a parent and some of its children at one moment, as far as deletions are concerned. None
-    /// if the parent is invisible.
-    async fn kin(
-        &self,
-        household: &Household,
-        request: &FamilyRequest,
-        cursors: &CursorKey,
-    ) -> Result<Option<(OwnRow, ChildrenPage)>, Error> {
-        let (mut state, limit) = (ReadState::default(), request.limit as usize);
-        for _ in 0..ATTEMPTS_MAX {
-            state.cost = ReadCost::default();
-            let (parent, rows) = match household.is_together {
-                true => household.together(self, limit, &mut state.cost).await?,
-                false => (self.get_any(&request.parent).await?, None),
-            };
-            let Some(parent) = parent else { return Ok(None) };
-            let Some(mut parent) = state.settle(self, vec![parent]).await? else { continue };
-            let Some(parent) = parent.pop().flatten() else { return Ok(None) };
-            let rows = match rows {
-                Some(rows) => rows,
-                None => household.child_rows(self, limit, &mut state.cost).await?,
-            };
-            let Some(children) = self.settle_children(rows.children, &mut state).await? else {
-                continue;
-            };
-            let read = state.cost;
-            if state.confirm(self).await? == Verdict::Valid {
-                let next = household.next(cursors, rows.last);
-                return Ok(Some((parent, ChildrenPage { children, next, read })));
-            }
-        }
-        Err(Error::Unanswered { rows: limit })
-    }
-
-    /// Returns what is visible of children; none if their rows must be read again.
-    async fn settle_children(
-        &self,
-        children: Vec<OwnRow>,
-        state: &mut ReadState,
-    ) -> Result<Option<Vec<OwnRow>>, Error> {
-        let seen = state.settle(self, children).await?;
-        Ok(seen.map(|seen| seen.into_iter().flatten().collect()))
-    }
-
-    fn household(&self, request: &FamilyRequest) -> Result<Household, RequestError> {
-        let FamilyRequest { parent, children, limit } = request;
-        check_limit(*limit)?;
-        check_tenant(self.layout, parent.entity, parent.tenant.as_ref())?;
-        let kinds = self.child_kinds(parent.entity);
-        let RowKey { partition, sort: own_sort } = self.layout.own_key(parent);
-        let (span, asked) = match children {
-            Children::All => {
-                let (from, to) = self.layout.references().children_range(None);
-                let all = Span::new(Some(from.into_vec()), Some(to));
-                (all.after(own_sort.as_bytes(), Direction::Forward), kinds.clone())
-            }
-            Children::Of(child) if kinds.contains(child) => {
-                let (from, to) = self.layout.references().children_range(Some(*child));
-                (Span::new(Some(from.into_vec()), Some(to)), vec![*child])
-            }
-            Children::Of(child) => {
-                let name = |id: EntityId| self.layout.model().entity(id).name.clone();
-                let (parent, child) = (name(parent.entity), name(*child));
-                return Err(RequestError::NotAChild { parent, child });
-            }
-        };
-        let is_together = asked == kinds;
-        let fingerprint = Fingerprint::of_children(self.layout, partition.as_bytes(), &asked);
-        Ok(Household { partition, own_sort, span, is_together, fingerprint })
-    }
-
-    fn child_kinds(&self, parent: EntityId) -> Vec<EntityId> {
-        let links = self.layout.references().to(parent).iter();
-        let kinds =
-            links.filter(|link| self.layout.model().entity(link.owner).parent == Some(link.field));
-        kinds.map(|link| link.owner).collect()
-    }
 }
 
 /// Children whose rows were read.
@@ -219,63 +77,181 @@ struct ChildRows {
     last: Option<Vec<u8>>,
 }
 
-impl Household {
-    /// Reads the parent and its first children at once. None if the parent is not there.
-    async fn together(
-        &self,
-        reader: &Reader<'_>,
-        limit: usize,
-        cost: &mut ReadCost,
-    ) -> Result<(Option<OwnRow>, Option<ChildRows>), Error> {
-        let span = Span { from: Some(self.own_sort.as_bytes().to_vec()), ..self.span.clone() };
-        let partition = Partition::of_table(self.partition.as_bytes());
-        // The parent, and one child more than requested.
-        let mut page = reader.page(partition.first(&span, limit + 2), cost).await?;
-        let is_parent =
-            |row: &Item| row.get(SORT).and_then(Value::as_b) == Some(self.own_sort.as_bytes());
-        if !page.items.first().is_some_and(is_parent) {
-            return Ok((None, None));
+/// A parent and children of it, as they are stored.
+struct FamilyRows {
+    parent: OwnRow,
+    /// None if they were not read together with the parent.
+    children: Option<ChildRows>,
+}
+
+/// Whether a parent is read together with its children.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    Together,
+    Apart,
+}
+
+impl<'q> ChildrenQuery<'q> {
+    pub(crate) fn new(
+        reader: &'q Reader<'q>,
+        request: &'q FamilyRequest,
+    ) -> Result<ChildrenQuery<'q>, RequestError> {
+        let (layout, FamilyRequest { parent, children, limit }) = (reader.layout, request);
+        check_limit(*limit)?;
+        check_tenant(layout, parent.entity, parent.tenant.as_ref())?;
+        let kinds = child_kinds(layout, parent.entity);
+        let own_key = layout.own_key(parent);
+        let of_kind = |child: Option<EntityId>| {
+            let (from, to) = layout.references().children_range(child);
+            Span::ALL.starting_at(Some(from.into_vec())).ending_at(Some(to))
+        };
+        let (span, asked) = match children {
+            Children::All => {
+                (of_kind(None).after(own_key.sort.as_bytes(), Direction::Forward), kinds.clone())
+            }
+            Children::Of(child) if kinds.contains(child) => (of_kind(Some(*child)), vec![*child]),
+            Children::Of(child) => {
+                let name = |id: EntityId| layout.model().entity(id).name.clone();
+                let (parent, child) = (name(parent.entity), name(*child));
+                return Err(RequestError::NotAChild { parent, child });
+            }
+        };
+        let has_all_kinds = asked == kinds;
+        let fingerprint = Fingerprint::of_children(layout, own_key.partition.as_bytes(), &asked);
+        Ok(ChildrenQuery { reader, request, parent: own_key, span, has_all_kinds, fingerprint })
+    }
+
+    /// Returns the parent with its first children.
+    pub(crate) async fn with_parent(&self, cursors: &CursorKey) -> Result<Option<Family>, Error> {
+        if self.parent.partition.as_bytes().len() > RowKey::PARTITION_BYTES_MAX {
+            return Ok(None);
         }
-        let parent = reader.read_own(page.items.remove(0))?;
-        Ok((Some(parent), Some(self.read_children(reader, page, limit).await?)))
+        let reads = if self.has_all_kinds { Reads::Together } else { Reads::Apart };
+        let found = self.read(reads, cursors).await?;
+        Ok(found.map(|(parent, page)| Family { parent, children: page.children, next: page.next }))
     }
 
-    async fn child_rows(
+    /// Returns the first children, or those after a cursor; none if the parent is invisible.
+    pub(crate) async fn page(
+        mut self,
+        cursors: &CursorKey,
+        cursor: Option<&str>,
+    ) -> Result<Option<ChildrenPage>, Error> {
+        if let Some(text) = cursor {
+            let position = cursors.open(text, &self.fingerprint)?;
+            self.span = self.span.after(&position, Direction::Forward);
+        }
+        let found = self.read(Reads::Apart, cursors).await?;
+        Ok(found.map(|(_, children)| children))
+    }
+
+    /// Returns the first children, without reading the parent.
+    pub(crate) async fn first_page(&self, cursors: &CursorKey) -> Result<ChildrenPage, Error> {
+        let mut state = ReadState::default();
+        for _ in 0..ATTEMPTS_MAX {
+            state.cost = ReadCost::default();
+            let ChildRows { children, last } = self.child_rows(&mut state.cost).await?;
+            if let Some(children) = state.settle(self.reader, children).await? {
+                let children = children.into_iter().flatten().collect();
+                let next = self.next(cursors, last);
+                return Ok(ChildrenPage { children, next, read: state.cost });
+            }
+        }
+        Err(Error::Unanswered { rows: self.limit() })
+    }
+
+    /// Reads the parent and some of its children at one moment, as far as deletions are concerned.
+    /// None if the parent is invisible.
+    async fn read(
         &self,
-        reader: &Reader<'_>,
-        limit: usize,
+        reads: Reads,
+        cursors: &CursorKey,
+    ) -> Result<Option<(OwnRow, ChildrenPage)>, Error> {
+        let mut state = ReadState::default();
+        for _ in 0..ATTEMPTS_MAX {
+            state.cost = ReadCost::default();
+            let Some(FamilyRows { parent, children }) =
+                self.family_rows(reads, &mut state.cost).await?
+            else {
+                return Ok(None);
+            };
+            let Some(mut parent) = state.settle(self.reader, vec![parent]).await? else { continue };
+            let Some(parent) = parent.pop().flatten() else { return Ok(None) };
+            let ChildRows { children, last } = match children {
+                Some(children) => children,
+                None => self.child_rows(&mut state.cost).await?,
+            };
+            let Some(children) = state.settle(self.reader, children).await? else { continue };
+            let (children, read) = (children.into_iter().flatten().collect(), state.cost);
+            if state.confirm(self.reader.rows()).await? == Verdict::Valid {
+                let next = self.next(cursors, last);
+                return Ok(Some((parent, ChildrenPage { children, next, read })));
+            }
+        }
+        Err(Error::Unanswered { rows: self.limit() })
+    }
+
+    /// Reads the parent, with its first children if they are read together. None if it is not there.
+    async fn family_rows(
+        &self,
+        reads: Reads,
         cost: &mut ReadCost,
-    ) -> Result<ChildRows, Error> {
-        let partition = Partition::of_table(self.partition.as_bytes());
-        let page = reader.page(partition.first(&self.span, limit + 1), cost).await?;
-        self.read_children(reader, page, limit).await
+    ) -> Result<Option<FamilyRows>, Error> {
+        if reads == Reads::Apart {
+            let parent = self.reader.get_any(&self.request.parent).await?;
+            return Ok(parent.map(|parent| FamilyRows { parent, children: None }));
+        }
+        let own_sort = self.parent.sort.as_bytes();
+        let span = Span { from: Some(own_sort.to_vec()), ..self.span.clone() };
+        // The parent, and one child more than requested.
+        let partition = self.partition();
+        let request = partition.first(&span, self.limit() + 2);
+        let mut page = request.read(self.reader.rows(), cost).await?;
+        let is_parent = |row: &Item| row.get(SORT).and_then(Value::as_b) == Some(own_sort);
+        if !page.items.first().is_some_and(is_parent) {
+            return Ok(None);
+        }
+        let parent = read_own(self.reader.layout, page.items.remove(0))?;
+        let children = Some(self.read_children(page).await?);
+        Ok(Some(FamilyRows { parent, children }))
     }
 
-    async fn read_children(
-        &self,
-        reader: &Reader<'_>,
-        mut page: Page,
-        limit: usize,
-    ) -> Result<ChildRows, Error> {
-        let follows = page.items.len() > limit || page.last_key.is_some();
-        page.items.truncate(limit);
+    async fn child_rows(&self, cost: &mut ReadCost) -> Result<ChildRows, Error> {
+        let partition = self.partition();
+        let request = partition.first(&self.span, self.limit() + 1);
+        self.read_children(request.read(self.reader.rows(), cost).await?).await
+    }
+
+    async fn read_children(&self, mut page: Page) -> Result<ChildRows, Error> {
+        let follows = page.items.len() > self.limit() || page.last_key.is_some();
+        page.items.truncate(self.limit());
         let mut children = Vec::with_capacity(page.items.len());
         for row in &page.items {
             yield_point().await;
-            let child = reader.layout.read_child(row);
+            let child = self.reader.layout.read_child(row);
             children.push(child.map_err(|reason| unreadable(row, reason))?);
         }
         let last = page.items.last().and_then(|row| row.get(SORT)?.as_b());
-        let last = last.unwrap_or(self.own_sort.as_bytes());
+        let last = last.unwrap_or(self.parent.sort.as_bytes());
         Ok(ChildRows { children, last: follows.then(|| last.to_vec()) })
+    }
+
+    fn partition(&self) -> Partition<'_> {
+        Partition::of_table(self.parent.partition.as_bytes())
+    }
+
+    fn limit(&self) -> usize {
+        self.request.limit as usize
     }
 
     fn next(&self, cursors: &CursorKey, last: Option<Vec<u8>>) -> Option<String> {
         last.map(|last| cursors.seal(&self.fingerprint, &last))
     }
+}
 
-    /// Whether there can be such a parent.
-    fn fits(&self) -> bool {
-        self.partition.as_bytes().len() <= RowKey::PARTITION_BYTES_MAX
-    }
+/// The kinds of children that a parent can have.
+fn child_kinds(layout: &Layout, parent: EntityId) -> Vec<EntityId> {
+    let links = layout.references().to(parent).iter();
+    let kinds = links.filter(|link| layout.model().entity(link.owner).parent == Some(link.field));
+    kinds.map(|link| link.owner).collect()
 }

@@ -4,16 +4,25 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{OwnRow, RowKey, Unreadable};
-use keyloom_store::{BatchGet, Get, yield_point};
+use keyloom_model::{Layout, OwnRow, RowKey};
+use keyloom_store::{BatchGet, Get, Read, TableName};
 use keyloom_value::{Item, Name, Value};
 
-use crate::{Error, ReadCost, Reader};
+use crate::error::unreadable;
+use crate::{Error, ReadCost};
 
 /// How many rows one request to a store can read.
 pub(crate) const BATCH_MAX: usize = 100;
 /// How often in a row a store may return nothing. Stores that throttle wait by themselves.
 const IDLE_ROUNDS_MAX: usize = 8;
+
+/// The rows of a table, as they are stored. Knows no layout and no time: what a row means, and
+/// whether it is visible, is decided elsewhere.
+#[derive(Clone, Copy)]
+pub(crate) struct Rows<'r> {
+    pub(crate) store: &'r dyn Read,
+    pub(crate) table: &'r TableName,
+}
 
 /// The key of a row, as bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,9 +111,9 @@ impl<'k> Found<'k> {
     }
 }
 
-impl Reader<'_> {
+impl Rows<'_> {
     /// Reads one row. A key that is too long for a table has none.
-    pub(crate) async fn row(&self, key: &RowKey) -> Result<Option<Item>, Error> {
+    pub(crate) async fn get(&self, key: &RowKey) -> Result<Option<Item>, Error> {
         if !key.fits() {
             return Ok(None);
         }
@@ -112,7 +121,7 @@ impl Reader<'_> {
     }
 
     /// Reads many rows, in the order of their keys; a key may be given twice.
-    pub(crate) async fn rows(
+    pub(crate) async fn get_many(
         &self,
         keys: &[RawKey],
         cost: &mut ReadCost,
@@ -168,29 +177,11 @@ impl Reader<'_> {
         };
         Ok((0..keys.len()).map(fetched).collect())
     }
-
-    /// Decodes own rows, where there are any.
-    pub(crate) async fn read_owns(
-        &self,
-        rows: Vec<Option<Item>>,
-    ) -> Result<Vec<Option<OwnRow>>, Error> {
-        let mut owns = Vec::with_capacity(rows.len());
-        for row in rows {
-            yield_point().await;
-            owns.push(row.map(|row| self.read_own(row)).transpose()?);
-        }
-        Ok(owns)
-    }
-
-    pub(crate) fn read_own(&self, row: Item) -> Result<OwnRow, Error> {
-        self.layout.take_own(row).map_err(|failed| unreadable(&failed.0, failed.1))
-    }
 }
 
-pub(crate) fn unreadable(row: &Item, reason: Unreadable) -> Error {
-    let key = row.iter().filter(|(name, _)| [PARTITION, SORT].contains(&name.as_str()));
-    let key = key.map(|(name, value)| (name.clone(), value.clone())).collect();
-    Error::Unreadable { key: Box::new(key), reason }
+/// Decodes an entity's own row.
+pub(crate) fn read_own(layout: &Layout, row: Item) -> Result<OwnRow, Error> {
+    layout.take_own(row).map_err(|failed| unreadable(&failed.0, failed.1))
 }
 
 fn is_left(gets: &[Get], key: &RawKey) -> bool {

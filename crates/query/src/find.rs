@@ -6,62 +6,84 @@ use keyloom_model::{
 };
 use keyloom_value::Value;
 
-use crate::fetch::unreadable;
-use crate::request_error::{check_tenant, check_values};
-use crate::{Error, Reader};
+use crate::error::unreadable;
+use crate::request_error::{GivenValues, check_tenant};
+use crate::{Error, Reader, RequestError};
 
 /// A value can move from one entity to another between the two reads. More often in a row than this,
 /// it is not by chance: the guard is damaged.
 const ATTEMPTS: usize = 4;
 
-impl Reader<'_> {
-    /// Returns the entity that has these values of a unique, if it exists and is visible. The values
-    /// are that of the field in `within` first, if there is one, then those of the fields. Two reads.
-    ///
-    /// # Errors
-    ///
-    /// If the values do not fit the fields, the store fails, or a row is damaged.
-    pub async fn find(
-        &self,
-        entity: EntityId,
-        tenant: Option<&Value>,
-        unique: UniqueId,
-        values: &[Value],
-    ) -> Result<Option<OwnRow>, Error> {
-        check_tenant(self.layout, entity, tenant)?;
-        let declared = self.layout.model().entity(entity);
-        let fields = self.unique_fields(entity, unique);
-        check_values(declared, || format!("A unique of `{}`", declared.name), &fields, values)?;
+/// A request for the entity that has a unique value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UniqueRequest {
+    /// The kind of entity.
+    pub entity: EntityId,
+    /// The tenant, if the entity belongs to tenants.
+    pub tenant: Option<Value>,
+    /// The unique.
+    pub unique: UniqueId,
+    /// One value for each of its fields: that of the field in `within` first, if there is one.
+    pub values: Vec<Value>,
+}
+
+/// A checked request, and the guard of its values: the row that names their owner.
+pub(crate) struct UniqueQuery<'q> {
+    reader: &'q Reader<'q>,
+    unique: UniqueId,
+    /// In the order in which values are given.
+    fields: Vec<FieldId>,
+    /// None if the values do not fit into a key: then no entity has them.
+    guard: Option<RowKey>,
+}
+
+impl<'q> UniqueQuery<'q> {
+    pub(crate) fn new(
+        reader: &'q Reader<'q>,
+        request: &UniqueRequest,
+    ) -> Result<UniqueQuery<'q>, RequestError> {
+        let UniqueRequest { entity: id, tenant, unique, values } = request;
+        check_tenant(reader.layout, *id, tenant.as_ref())?;
+        let entity = reader.layout.model().entity(*id);
+        let declared = entity.unique(*unique);
+        let fields: Vec<FieldId> =
+            declared.within.iter().chain(&declared.fields).copied().collect();
+        GivenValues { entity, fields: &fields, values }
+            .check(|| format!("A unique of `{}`", entity.name))?;
         // The key of a guard has only the kind and the tenant of its owner.
-        let anyone = EntityKey { entity, tenant: tenant.cloned(), id: String::new() };
-        let Ok(guard) = self.layout.uniques().guard_key(&anyone, unique, values) else {
-            return Ok(None);
-        };
+        let anyone = EntityKey { entity: *id, tenant: tenant.clone(), id: String::new() };
+        let guard = reader.layout.uniques().guard_key(&anyone, *unique, values).ok();
+        Ok(UniqueQuery { reader, unique: *unique, fields, guard })
+    }
+
+    /// Returns the entity that has the values, if it exists and is visible.
+    pub(crate) async fn find(&self) -> Result<Option<OwnRow>, Error> {
+        let Some(guard) = &self.guard else { return Ok(None) };
         for _ in 0..ATTEMPTS {
-            let Some(owner) = self.guard_owner(&guard).await? else { return Ok(None) };
-            let row = self.get_any(&owner).await?;
-            let Some(row) = row.filter(|row| self.has_guard(&row.image, unique, &guard)) else {
-                continue;
-            };
+            let Some(owner) = self.owner(guard).await? else { return Ok(None) };
+            let row = self.reader.get_any(&owner).await?;
+            let Some(row) = row.filter(|row| self.has_guard(&row.image)) else { continue };
             // A deletion may have cleared a reference that is part of the value.
-            let seen = self.seen(row).await?;
-            return Ok(seen.filter(|row| self.has_guard(&row.image, unique, &guard)));
+            let seen = self.reader.seen(row).await?;
+            return Ok(seen.filter(|row| self.has_guard(&row.image)));
         }
         Ok(None)
     }
 
-    async fn guard_owner(&self, guard: &RowKey) -> Result<Option<EntityKey>, Error> {
-        let Some(row) = self.row(guard).await? else { return Ok(None) };
+    /// Reads the owner that a guard names.
+    async fn owner(&self, guard: &RowKey) -> Result<Option<EntityKey>, Error> {
+        let Some(row) = self.reader.rows().get(guard).await? else { return Ok(None) };
         let owner = row.get(OWNER).and_then(Value::as_b);
-        match owner.and_then(|owner| self.layout.entity_key(owner)) {
+        match owner.and_then(|owner| self.reader.layout.entity_key(owner)) {
             Some(owner) => Ok(Some(owner)),
             None => Err(unreadable(&row, Unreadable { attribute: OWNER })),
         }
     }
 
     /// Whether the entity, as it is, implies the guard.
-    fn has_guard(&self, image: &Image, unique: UniqueId, guard: &RowKey) -> bool {
-        let entity = self.layout.model().entity(image.key.entity);
+    fn has_guard(&self, image: &Image) -> bool {
+        let layout = self.reader.layout;
+        let entity = layout.model().entity(image.key.entity);
         let value = |field: &FieldId| {
             let field = entity.field(*field);
             match field.origin {
@@ -71,16 +93,9 @@ impl Reader<'_> {
                 }
             }
         };
-        let fields = self.unique_fields(image.key.entity, unique);
-        let values: Option<Vec<Value>> = fields.iter().map(value).collect();
+        let values: Option<Vec<Value>> = self.fields.iter().map(value).collect();
         let implied = values
-            .and_then(|values| self.layout.uniques().guard_key(&image.key, unique, &values).ok());
-        implied.as_ref() == Some(guard)
-    }
-
-    /// The fields of a unique, in the order in which its values are given.
-    fn unique_fields(&self, entity: EntityId, unique: UniqueId) -> Vec<FieldId> {
-        let unique = self.layout.model().entity(entity).unique(unique);
-        unique.within.iter().chain(&unique.fields).copied().collect()
+            .and_then(|values| layout.uniques().guard_key(&image.key, self.unique, &values).ok());
+        implied.is_some() && implied == self.guard
     }
 }

@@ -78,7 +78,9 @@
 //! do totals where posting lists are rows: they look for what deletions take from them.
 
 mod board;
+mod board_deletions;
 mod board_request;
+mod board_scan;
 mod bound;
 mod budget;
 mod choose;
@@ -100,6 +102,7 @@ mod get;
 mod hidden;
 mod links;
 mod list;
+mod list_part;
 mod list_request;
 mod list_scan;
 mod metered;
@@ -110,6 +113,7 @@ mod pending;
 mod plan;
 mod posting_list;
 mod range;
+mod rank;
 mod reader;
 mod request_error;
 mod span;
@@ -118,7 +122,6 @@ mod taken;
 mod total;
 mod values;
 mod visible;
-mod walk;
 
 pub use board_request::{BoardPage, BoardRequest, Ranked};
 pub use budget::{Budget, ReadCost};
@@ -132,6 +135,7 @@ pub use expired::ExpiredPage;
 pub use explain::{Explanation, ListReads, OneByOne, Plan};
 pub use family::{Children, ChildrenPage, Family, FamilyRequest};
 pub use filter::{Filter, Filters};
+pub use find::UniqueRequest;
 pub use links::{LinkRow, LinksPage};
 pub use list_request::{End, ListPage, ListRequest};
 pub use metered::{Metered, StoreRead};

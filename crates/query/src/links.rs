@@ -5,7 +5,8 @@ use keyloom_model::{EntityKey, FieldId, RowKey, RowName, Unreadable};
 use keyloom_store::Direction;
 use keyloom_value::Item;
 
-use crate::fetch::{RawKey, unreadable};
+use crate::error::unreadable;
+use crate::fetch::RawKey;
 use crate::partition::Partition;
 use crate::span::Span;
 use crate::{Error, ReadCost, Reader};
@@ -30,31 +31,31 @@ pub struct LinkRow {
     pub field: FieldId,
 }
 
-impl Reader<'_> {
-    /// Returns the references to an entity, of visible entities or not; after the row `after`, if it is
-    /// given. At most `limit`, and at least one if there is one. One read.
-    ///
-    /// # Errors
-    ///
-    /// If the store fails, or a row is damaged.
-    pub async fn links(
+/// The references to an entity.
+pub(crate) struct Links<'l> {
+    pub(crate) reader: &'l Reader<'l>,
+    pub(crate) target: &'l EntityKey,
+}
+
+impl Links<'_> {
+    /// Returns at most `limit` of them after a row, and at least one if there is one.
+    pub(crate) async fn page(
         &self,
-        target: &EntityKey,
         after: Option<&RowKey>,
         limit: u32,
     ) -> Result<LinksPage, Error> {
-        let partition = self.layout.entity_partition(target);
-        let (from, to) = self.layout.references().range();
-        let mut span = Span::new(Some(from.into_vec()), Some(to));
+        let partition = self.reader.layout.entity_partition(self.target);
+        let (from, to) = self.reader.layout.references().range();
+        let mut span = Span::ALL.starting_at(Some(from.into_vec())).ending_at(Some(to));
         if let Some(after) = after {
             span = span.after(after.sort.as_bytes(), Direction::Forward);
         }
         if partition.as_bytes().len() > RowKey::PARTITION_BYTES_MAX {
-            span = Span::empty();
+            span = Span::EMPTY;
         }
         let partition = Partition::of_table(partition.as_bytes());
         let request = partition.first(&span, limit.max(1) as usize);
-        let page = self.page(request, &mut ReadCost::default()).await?;
+        let page = request.read(self.reader.rows(), &mut ReadCost::default()).await?;
         let links = page.items.iter().map(|row| self.read_link(row));
         let links = links.collect::<Result<Vec<LinkRow>, Error>>()?;
         let next = page.last_key.and(links.last()).map(|link| link.key.clone());
@@ -65,14 +66,19 @@ impl Reader<'_> {
         let wrong = || unreadable(row, Unreadable { attribute: SORT });
         let raw = RawKey::of(row).ok_or_else(wrong)?;
         let Some(RowName::Link { target, field, owner }) =
-            self.layout.row_name(&raw.partition, &raw.sort)
+            self.reader.layout.row_name(&raw.partition, &raw.sort)
         else {
             return Err(wrong());
         };
-        let link =
-            self.layout.references().of(owner.entity).iter().find(|link| link.field == field);
+        let link = self
+            .reader
+            .layout
+            .references()
+            .of(owner.entity)
+            .iter()
+            .find(|link| link.field == field);
         let link = link.ok_or_else(wrong)?;
-        let key = self.layout.references().key(link, &target.id, &owner);
+        let key = self.reader.layout.references().key(link, &target.id, &owner);
         Ok(LinkRow { key, owner, field })
     }
 }

@@ -1,10 +1,11 @@
 //! Which page of a list to read, and what a page is.
 
-use keyloom_model::{EntityId, ListId, OwnRow};
+use keyloom_model::{EntityId, Layout, ListId, OwnRow};
 use keyloom_store::Direction;
-use keyloom_value::Value;
+use keyloom_value::{KeyBytes, Value};
 
-use crate::{Budget, Filter, Range, ReadCost, Strategy};
+use crate::request_error::{GivenValues, check_limit, check_tenant};
+use crate::{Budget, Filter, Range, ReadCost, RequestError, Strategy};
 
 /// A request for a page of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,5 +73,35 @@ impl ListRequest {
             filter: None,
             strategy: Strategy::Cheapest,
         }
+    }
+
+    /// Checks the request and returns the partition of the list's index keys; none if it does not fit
+    /// into a key: then it has no entities.
+    pub(crate) fn partition(&self, layout: &Layout) -> Result<Option<KeyBytes>, RequestError> {
+        check_limit(self.limit)?;
+        check_tenant(layout, self.entity, self.tenant.as_ref())?;
+        self.filter.iter().try_for_each(Filter::check_size)?;
+        self.check_by(layout)?;
+        let of = (self.entity, self.list);
+        Ok(layout.lists().partition(of, self.tenant.as_ref(), &self.by).ok())
+    }
+
+    /// Checks that the matches of the request can be counted.
+    pub(crate) fn check_countable(&self, layout: &Layout) -> Result<(), RequestError> {
+        let entity = layout.model().entity(self.entity);
+        if !entity.has_ordinals() || self.range != Range::ALL {
+            return Err(RequestError::NoTotal { list: entity.list(self.list).name.clone() });
+        }
+        check_limit(self.limit)?;
+        check_tenant(layout, self.entity, self.tenant.as_ref())?;
+        self.check_by(layout)?;
+        self.filter.iter().try_for_each(Filter::check_size)
+    }
+
+    fn check_by(&self, layout: &Layout) -> Result<(), RequestError> {
+        let entity = layout.model().entity(self.entity);
+        let list = entity.list(self.list);
+        GivenValues { entity, fields: &list.by, values: &self.by }
+            .check(|| format!("The list `{}`", list.name))
     }
 }

@@ -1,37 +1,26 @@
 //! A list that is being read for a page: what was found, where the page ends, what is left. Every
 //! strategy ends in [`ListScan::fetch`], which decides by own rows what is on the page.
 
-use keyloom_model::{OwnRow, Unreadable, attribute};
-use keyloom_store::{Direction, Members, Page, yield_point};
+use keyloom_model::{FieldId, FieldOrigin, Image, OwnRow};
+use keyloom_store::{Members, Page, yield_point};
 use keyloom_value::Item;
 
 use crate::bound::PageBound;
-use crate::fetch::{BATCH_MAX, Fetched, RawKey, take_bytes, unreadable};
+use crate::fetch::{BATCH_MAX, Fetched, RawKey, read_own};
 use crate::hidden::Hidden;
+use crate::list_part::{Entry, ListPart};
 use crate::nodes::{Node, Search};
 use crate::ordinal::Ordinals;
-use crate::partition::{PageRequest, Partition};
-use crate::span::Span;
-use crate::strategy::Ran;
+use crate::strategy::{Chosen, Ran};
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
 use crate::{Budget, End, Error, Filter, ListRequest, Reader};
-
-/// Whether more can follow what was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Rest {
-    Nothing,
-    Maybe,
-}
 
 /// A list that is read for a page.
 pub(crate) struct ListScan<'s> {
     pub(crate) reader: &'s Reader<'s>,
     pub(crate) request: &'s ListRequest,
-    pub(crate) partition: Partition<'s>,
-    /// The direction of reading: against that of the request for a previous page.
-    pub(crate) direction: Direction,
-    /// What is left to read.
-    pub(crate) span: Span,
+    /// What is left to read. Its direction is against that of the request for a previous page.
+    pub(crate) part: ListPart<'s>,
     /// Behind the last entity that was decided on: where the page ends.
     pub(crate) end: Option<PageBound>,
     pub(crate) found: Vec<OwnRow>,
@@ -46,23 +35,10 @@ pub(crate) struct ListScan<'s> {
     pub(crate) ran: Ran,
 }
 
-/// The part of a list to read, and the direction.
-pub(crate) struct ListPart<'p> {
-    pub(crate) partition: Partition<'p>,
-    pub(crate) direction: Direction,
-    pub(crate) span: Span,
-}
-
 /// A full page: its size, and where it ends.
 pub(crate) struct FullPage {
     count: usize,
     end: Option<PageBound>,
-}
-
-/// An index row of the list.
-pub(crate) struct Entry {
-    pub(crate) position: Vec<u8>,
-    pub(crate) key: RawKey,
 }
 
 impl<'s> ListScan<'s> {
@@ -72,13 +48,10 @@ impl<'s> ListScan<'s> {
         request: &'s ListRequest,
         part: ListPart<'s>,
     ) -> ListScan<'s> {
-        let ListPart { partition, direction, span } = part;
         ListScan {
             reader,
             request,
-            partition,
-            direction,
-            span,
+            part,
             end: None,
             found: vec![],
             ahead: 0,
@@ -88,56 +61,23 @@ impl<'s> ListScan<'s> {
             ran: Ran::default(),
         }
     }
-}
 
-impl<'s> ListScan<'s> {
     /// Reads a page at one moment, as far as deletions are concerned.
     pub(crate) async fn read(&mut self, begin: Option<&PageBound>) -> Result<End, Error> {
-        let span = self.span.clone();
+        let span = self.part.span.clone();
         for _ in 0..ATTEMPTS_MAX {
-            (self.span, self.end, self.is_stale) = (span.clone(), None, false);
+            (self.part.span, self.end, self.is_stale) = (span.clone(), None, false);
             self.found.clear();
             self.ran.clear();
-            let end = self.run_chosen(begin).await?;
-            let verdict = self.state.confirm(self.reader).await?;
+            let chosen = Chosen::choose(self).await?;
+            self.ran.record(chosen.clone());
+            let end = chosen.run(self, begin).await?;
+            let verdict = self.state.confirm(self.reader.rows()).await?;
             if verdict == Verdict::Valid && !self.is_stale {
                 return Ok(end);
             }
         }
         Err(Error::Unanswered { rows: 1 })
-    }
-
-    /// Along the list, fetching each entity.
-    pub(crate) async fn fetch_each(&mut self) -> Result<End, Error> {
-        loop {
-            if self.step().await? == Rest::Nothing {
-                return Ok(End::Exhausted);
-            }
-            if self.wanted() == 0 {
-                return self.look_ahead().await;
-            }
-            if self.is_spent() {
-                return Ok(End::Budget);
-            }
-        }
-    }
-
-    /// Finds out whether a full page is the last. What follows in the list may not pass the filter, so
-    /// it reads until something does; the next page still begins behind this one.
-    async fn look_ahead(&mut self) -> Result<End, Error> {
-        if self.request.filter.is_none() {
-            return Ok(End::Limit);
-        }
-        let page = self.begin_ahead();
-        let mut end = End::Limit;
-        while self.wanted() > 0 && !self.is_spent() {
-            if self.step().await? == Rest::Nothing && self.wanted() > 0 {
-                end = End::Exhausted;
-                break;
-            }
-        }
-        self.end_ahead(page);
-        Ok(end)
     }
 
     /// Starts to look for one entity beyond the page.
@@ -160,39 +100,7 @@ impl<'s> ListScan<'s> {
 
     /// Reads index rows of what is left, in the direction of the page.
     pub(crate) async fn page(&mut self, limit: usize) -> Result<Page, Error> {
-        let (partition, span, direction) = (&self.partition, &self.span, self.direction);
-        let request = PageRequest { partition, span, direction, limit };
-        self.reader.page(request, &mut self.state.cost).await
-    }
-
-    /// Reads one page of the index and the entities it leads to.
-    async fn step(&mut self) -> Result<Rest, Error> {
-        // An entity costs two rows: one of the index and its own.
-        let affordable = self.request.budget.rows.saturating_sub(self.state.cost.rows) / 2;
-        let affordable = usize::try_from(affordable).unwrap_or(usize::MAX).max(1);
-        let wanted = self.wanted().min(affordable);
-        // One more, to know whether more follow.
-        let page = self.page(wanted + 1).await?;
-        let rest = match page.last_key {
-            None if page.items.len() <= wanted => Rest::Nothing,
-            None | Some(_) => Rest::Maybe,
-        };
-        let entries = page.items.into_iter().take(wanted).map(|row| self.entry(row));
-        let entries = entries.collect::<Result<Vec<Entry>, Error>>()?;
-        if let (true, Some(last_key)) = (entries.is_empty(), &page.last_key) {
-            let position = self.position(last_key)?;
-            self.pass(position);
-        }
-        for batch in entries.chunks(BATCH_MAX) {
-            let is_enough = self.state.cost.bytes >= self.request.budget.bytes;
-            if is_enough && self.end.is_some() {
-                return Ok(Rest::Maybe);
-            }
-            if self.fetch(batch).await? < batch.len() {
-                return Ok(Rest::Maybe);
-            }
-        }
-        Ok(rest)
+        self.part.request(limit).read(self.reader.rows(), &mut self.state.cost).await
     }
 
     /// Reads the own rows of entries, in order. Returns how many it has read.
@@ -200,15 +108,15 @@ impl<'s> ListScan<'s> {
         let keys: Vec<RawKey> = entries.iter().map(|entry| entry.key.clone()).collect();
         for _ in 0..ATTEMPTS_MAX {
             let bytes_max = self.request.budget.bytes;
-            let fetched = self.reader.fetch(&keys, bytes_max, &mut self.state.cost).await?;
+            let fetched = self.reader.rows().fetch(&keys, bytes_max, &mut self.state.cost).await?;
             let is_read = |fetched: &&Fetched| !matches!(fetched, Fetched::Unread);
             let read = fetched.iter().take_while(is_read).count();
             let mut rows = Vec::new();
             for (entry, fetched) in entries.iter().zip(fetched).take(read) {
                 yield_point().await;
                 match fetched {
-                    Fetched::Row(row) if self.partition.has(&row, &entry.position) => {
-                        rows.push(self.reader.read_own(row)?);
+                    Fetched::Row(row) if self.part.partition.has(&row, &entry.position) => {
+                        rows.push(read_own(self.reader.layout, row)?);
                     }
                     Fetched::Row(_) | Fetched::Gone | Fetched::Unread => {}
                 }
@@ -234,46 +142,24 @@ impl<'s> ListScan<'s> {
     fn is_listed(&self, row: &OwnRow) -> bool {
         let entity = self.reader.layout.model().entity(self.request.entity);
         let list = entity.list(self.request.list);
-        let has = |field: &keyloom_model::FieldId| {
+        let has = |field: &FieldId| {
             let field = entity.field(*field);
-            field.origin == keyloom_model::FieldOrigin::Id || row.image.fields.contains(&field.name)
+            field.origin == FieldOrigin::Id || row.image.fields.contains(&field.name)
         };
         let tested = list.filter.iter().map(|test| &test.field);
         let ordered = list.order.iter().map(|order| &order.field);
         list.by.iter().chain(tested).chain(ordered).all(has) && self.passes(&row.image)
     }
 
-    /// The entry of an index row.
-    pub(crate) fn entry(&self, mut row: Item) -> Result<Entry, Error> {
-        let wrong = |row: &Item| unreadable(row, Unreadable { attribute: attribute::SORT });
-        let position = take_bytes(&mut row, self.partition.sort()).ok_or_else(|| wrong(&row))?;
-        Ok(Entry { position, key: RawKey::take(&mut row).ok_or_else(|| wrong(&row))? })
-    }
-
-    /// The position of an index row.
-    pub(crate) fn position(&self, row: &Item) -> Result<Vec<u8>, Error> {
-        self.partition.sort_of(row).map(<[u8]>::to_vec)
-    }
-
     /// Moves the end of the page behind a position: everything before was decided on.
     pub(crate) fn pass(&mut self, position: Vec<u8>) {
-        self.pass_bound(PageBound::behind(position, self.direction));
+        self.pass_bound(PageBound::behind(position, self.part.direction));
     }
 
     /// Moves the end of the page to a bound: everything before was decided on.
     pub(crate) fn pass_bound(&mut self, bound: PageBound) {
-        self.narrow(&bound);
+        self.part.narrow(&bound);
         self.end = Some(bound);
-    }
-
-    /// Leaves out everything up to a position, without moving the end of the page.
-    pub(crate) fn skip(&mut self, position: Vec<u8>) {
-        self.narrow(&PageBound::behind(position, self.direction));
-    }
-
-    fn narrow(&mut self, bound: &PageBound) {
-        let span = std::mem::replace(&mut self.span, Span::empty());
-        self.span = span.beyond(bound, self.direction);
     }
 
     /// How many more entities are wanted.
@@ -283,7 +169,7 @@ impl<'s> ListScan<'s> {
 
     /// A search through nodes, with the budget and the cost of this page.
     pub(crate) fn search(&mut self) -> Search<'_> {
-        let (direction, budget) = (self.direction, self.request.budget);
+        let (direction, budget) = (self.part.direction, self.request.budget);
         let (hidden, cost) = (&self.hidden, &mut self.state.cost);
         Search { reader: self.reader, direction, budget, hidden, cost }
     }
@@ -321,7 +207,7 @@ impl<'s> ListScan<'s> {
     }
 
     /// Whether an entity passes the filter.
-    pub(crate) fn passes(&self, image: &keyloom_model::Image) -> bool {
+    pub(crate) fn passes(&self, image: &Image) -> bool {
         let entity = self.reader.layout.model().entity(self.request.entity);
         let holds = |filter: &Filter| filter.holds(entity, image);
         self.request.filter.as_ref().is_none_or(holds)
@@ -332,13 +218,13 @@ impl<'s> ListScan<'s> {
     pub(crate) async fn entries_with(&mut self, ordinals: &[u64]) -> Result<Vec<Entry>, Error> {
         let keys = self.ordinals().keys(ordinals, &mut self.state.cost).await?;
         let keys: Vec<RawKey> = keys.into_iter().map(|found| found.key).collect();
-        let rows = self.reader.rows(&keys, &mut self.state.cost).await?;
+        let rows = self.reader.rows().get_many(&keys, &mut self.state.cost).await?;
         let entry = |(key, row): (RawKey, Option<Item>)| {
-            let position = self.partition.sort_of(&row?).ok()?.to_vec();
-            self.span.has(&position).then_some(Entry { position, key })
+            let position = self.part.partition.sort_of(&row?).ok()?.to_vec();
+            self.part.span.has(&position).then_some(Entry { position, key })
         };
         let mut entries: Vec<Entry> = keys.into_iter().zip(rows).filter_map(entry).collect();
-        self.sort_entries(&mut entries);
+        self.part.sort(&mut entries);
         Ok(entries)
     }
 
@@ -346,12 +232,5 @@ impl<'s> ListScan<'s> {
     pub(crate) fn ordinals(&self) -> Ordinals<'s> {
         let ListRequest { entity, tenant, .. } = self.request;
         Ordinals { reader: self.reader, entity: *entity, tenant: tenant.as_ref() }
-    }
-
-    pub(crate) fn sort_entries(&self, entries: &mut [Entry]) {
-        entries.sort_by(|left, right| match self.direction {
-            Direction::Forward => left.position.cmp(&right.position),
-            Direction::Backward => right.position.cmp(&left.position),
-        });
     }
 }

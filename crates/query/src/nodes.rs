@@ -19,7 +19,7 @@ pub(crate) use difference::Difference;
 pub(crate) use intersection::Intersection;
 pub(crate) use leapfrog::Leapfrog;
 pub(crate) use node::{Batch, Found, Node, NodeRef, Sizes};
-pub(crate) use outline::{Outline, Step};
+pub(crate) use outline::{Combination, Outline, ReadOrder, Step};
 pub(crate) use posting_rows::PostingRows;
 pub(crate) use posting_set::PostingSet;
 pub(crate) use search::Search;

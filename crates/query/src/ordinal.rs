@@ -1,12 +1,14 @@
 //! Entities by their ordinals.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use keyloom_model::{EntityId, Matching, OwnRow, Unreadable, ordinal_of};
 use keyloom_store::Direction;
 use keyloom_value::{KeyBytes, Value};
 
-use crate::fetch::{RawKey, unreadable};
+use crate::error::unreadable;
+use crate::fetch::{RawKey, read_own};
 use crate::partition::Partition;
 use crate::span::Span;
 use crate::{Error, ReadCost, Reader};
@@ -56,9 +58,9 @@ impl Ordinals<'_> {
         let mut found = vec![];
         for run in runs(ordinals, gap_max) {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
-            let mut span = ordinals_span(*first, *last);
+            let mut span = ordinals_span(*first..=*last);
             loop {
-                let page = self.reader.page(partition.first(&span, RUN_MAX), cost).await?;
+                let page = partition.first(&span, RUN_MAX).read(self.reader.rows(), cost).await?;
                 for row in &page.items {
                     let wrong = || unreadable(row, Unreadable { attribute: "N" });
                     let sort = partition.sort_of(row)?;
@@ -89,31 +91,21 @@ impl Ordinals<'_> {
         };
         ordinals.iter().map(found).collect()
     }
-}
 
-impl Reader<'_> {
-    /// Returns the entities that have an ordinal, visible or not: one or none; more only by damage.
-    ///
-    /// # Errors
-    ///
-    /// If the store fails, or a row is damaged.
-    pub async fn numbered(
-        &self,
-        entity: EntityId,
-        tenant: Option<&Value>,
-        ordinal: u64,
-    ) -> Result<Vec<OwnRow>, Error> {
+    /// Reads the entities that have an ordinal, visible or not: one or none; more only by damage.
+    pub(crate) async fn entities(&self, ordinal: u64) -> Result<Vec<OwnRow>, Error> {
         let mut cost = ReadCost::default();
-        let ordinals = Ordinals { reader: self, entity, tenant };
-        let keys = ordinals.keys(&[ordinal], &mut cost).await?;
+        let keys = self.keys(&[ordinal], &mut cost).await?;
         let keys: Vec<RawKey> = keys.into_iter().map(|found| found.key).collect();
-        let rows = self.rows(&keys, &mut cost).await?;
-        rows.into_iter().flatten().map(|row| self.read_own(row)).collect()
+        let rows = self.reader.rows().get_many(&keys, &mut cost).await?;
+        rows.into_iter().flatten().map(|row| read_own(self.reader.layout, row)).collect()
     }
 }
 
-fn ordinals_span(first: u64, last: u64) -> Span {
-    Span::new(Some(ordinal_key(first)), KeyBytes::after_prefix(&ordinal_key(last)))
+/// The positions of ordinals.
+fn ordinals_span(ordinals: RangeInclusive<u64>) -> Span {
+    let [from, last] = [*ordinals.start(), *ordinals.end()].map(ordinal_key);
+    Span::ALL.starting_at(Some(from)).ending_at(KeyBytes::after_prefix(&last))
 }
 
 /// An ordinal as part of a key.

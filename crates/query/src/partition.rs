@@ -5,9 +5,10 @@ use keyloom_model::{Slot, Unreadable};
 use keyloom_store::{Consistency, Direction, IndexName, Page, Query, TableName};
 use keyloom_value::{Item, KeyCondition, Name, Value};
 
-use crate::fetch::unreadable;
+use crate::error::unreadable;
+use crate::fetch::Rows;
 use crate::span::Span;
-use crate::{Error, ReadCost, Reader};
+use crate::{Error, ReadCost};
 
 /// A partition, by its key.
 #[derive(Clone, Debug)]
@@ -63,14 +64,10 @@ impl<'p> Partition<'p> {
     }
 }
 
-impl Reader<'_> {
+impl PageRequest<'_> {
     /// Reads one page, and adds what it read to the cost.
-    pub(crate) async fn page(
-        &self,
-        request: PageRequest<'_>,
-        cost: &mut ReadCost,
-    ) -> Result<Page, Error> {
-        let PageRequest { partition, span, direction, limit } = request;
+    pub(crate) async fn read(self, rows: Rows<'_>, cost: &mut ReadCost) -> Result<Page, Error> {
+        let PageRequest { partition, span, direction, limit } = self;
         if span.is_empty {
             return Ok(Page::default());
         }
@@ -79,7 +76,7 @@ impl Reader<'_> {
             Some(test) => key.and(&partition.sort, test),
             None => key,
         };
-        let mut query = Query::new(self.table, key);
+        let mut query = Query::new(rows.table, key);
         if partition.index.is_some() {
             // DynamoDB's global indexes take no other. What they return is checked against the
             // table, which is read strongly.
@@ -88,7 +85,7 @@ impl Reader<'_> {
         query.index = partition.index.clone();
         query.direction = direction;
         query.limit = Some(u32::try_from(limit).unwrap_or(u32::MAX));
-        let page = self.store.query(query).await?;
+        let page = rows.store.query(query).await?;
         cost.rows += page.scanned;
         cost.bytes += page.scanned_bytes;
         Ok(page)

@@ -7,7 +7,7 @@ use keyloom_model::{Matching, PostingLists, Unreadable, attribute};
 use keyloom_store::{Direction, ListSets, Members, SetName};
 use keyloom_value::KeyBytes;
 
-use crate::fetch::unreadable;
+use crate::error::unreadable;
 use crate::hidden::Hidden;
 use crate::nodes::{Node, PostingRows, PostingSet, Search, Sizes};
 use crate::partition::Partition;
@@ -41,7 +41,7 @@ impl Hidden {
         }
         let named: BTreeSet<String> = lists.iter().map(|list| list.deletion.clone()).collect();
         // What is learned here is true of all that is read from now on.
-        let (Verdict::Valid | Verdict::ReadAgain) = state.learn(reader, named).await?;
+        let (Verdict::Valid | Verdict::ReadAgain) = state.learn(reader.rows(), named).await?;
         for PendingList { list, deletion, field } in lists {
             if !state.has_happened(&deletion) {
                 continue;
@@ -140,9 +140,9 @@ async fn parts_of_rows(
     cost: &mut ReadCost,
 ) -> Result<Vec<Vec<u8>>, Error> {
     let partition = Partition::of_table(partition.as_bytes());
-    let (mut parts, mut span) = (vec![], Span::new(None, None));
+    let (mut parts, mut span) = (vec![], Span::ALL);
     loop {
-        let page = reader.page(partition.first(&span, 1), cost).await?;
+        let page = partition.first(&span, 1).read(reader.rows(), cost).await?;
         let Some(row) = page.items.first() else { return Ok(parts) };
         let key = partition.sort_of(row)?;
         let wrong = |_| unreadable(row, Unreadable { attribute: attribute::SORT });
@@ -151,6 +151,6 @@ async fn parts_of_rows(
         let next = KeyBytes::after_prefix(&part);
         parts.push(part);
         let Some(next) = next else { return Ok(parts) };
-        span = Span::new(Some(next), None);
+        span = Span::ALL.starting_at(Some(next));
     }
 }

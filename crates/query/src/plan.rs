@@ -19,13 +19,31 @@ pub(crate) struct Scope<'s> {
     pub(crate) kept: Matching,
 }
 
+/// A planned filter, once the sizes of its posting lists are known.
+pub(crate) struct SizedPlan {
+    /// None if nothing can pass.
+    pub(crate) node: Option<NodeRef>,
+    /// The size of the part of the list that the filter is about.
+    pub(crate) list_size: u64,
+}
+
 /// Filters that must hold together: what must match, and what must not.
 struct Conjuncts {
     matched: Vec<NodeRef>,
     excluded: Vec<NodeRef>,
 }
 
-impl Scope<'_> {
+impl<'s> Scope<'s> {
+    /// The part of a list that a request is about.
+    pub(crate) fn of(search: &Search<'s>, request: &'s ListRequest) -> Scope<'s> {
+        Scope {
+            owner: PostingOwner::of(search.reader, request),
+            list: request.list,
+            by: &request.by,
+            kept: if search.sets().is_some() { Matching::Sets } else { Matching::Rows },
+        }
+    }
+
     /// Everything in the list that passes the filter. None if nothing can.
     pub(crate) fn plan(&self, filter: Option<&Filter>) -> Option<NodeRef> {
         let list = self.list()?;
@@ -138,48 +156,21 @@ impl Scope<'_> {
     }
 }
 
-impl<'s> Search<'s> {
-    /// The part of a list that a request is about.
-    pub(crate) fn scope<'r>(&self, request: &'r ListRequest) -> Scope<'r>
-    where
-        's: 'r,
-    {
-        Scope {
-            owner: PostingOwner::of(self.reader, request),
-            list: request.list,
-            by: &request.by,
-            kept: if self.sets().is_some() { Matching::Sets } else { Matching::Rows },
-        }
-    }
-
-    /// Returns the node of a request's filter, or none if nothing can pass, and the size of the part of
-    /// the list that it is about.
-    pub(crate) async fn sized_node(
-        &mut self,
+impl SizedPlan {
+    /// Plans the filter of a request, and reads the sizes of its posting lists.
+    pub(crate) async fn read(
+        search: &mut Search<'_>,
         request: &ListRequest,
-    ) -> Result<(Option<NodeRef>, u64), Error> {
-        let scope = self.scope(request);
+    ) -> Result<SizedPlan, Error> {
+        let scope = Scope::of(search, request);
         let Some((list, node)) = scope.list().zip(scope.plan(request.filter.as_ref())) else {
-            return Ok((None, 0));
+            return Ok(SizedPlan { node: None, list_size: 0 });
         };
         let mut lists = vec![list];
         node.posting_lists(&mut lists);
-        let sizes = self.sizes(&lists).await?;
+        let sizes = search.sizes(&lists).await?;
         let list_size = sizes.first().copied().unwrap_or(0);
-        Ok((node.sized(&Sizes::new(&lists, sizes)), list_size))
-    }
-
-    /// Counts the part of the list that a request is about, up to a bound, where posting lists are
-    /// rows.
-    pub(crate) async fn count_list(
-        &mut self,
-        request: &ListRequest,
-        count_max: u64,
-    ) -> Result<u64, Error> {
-        match self.scope(request).list() {
-            Some(list) => Ok(PostingRows::new(list).first_members(self, count_max).await?.0.len()),
-            None => Ok(0),
-        }
+        Ok(SizedPlan { node: node.sized(&Sizes::new(&lists, sizes)), list_size })
     }
 }
 
@@ -213,8 +204,8 @@ mod tests {
         list.of_team = { by = \"team\" }
     ";
 
-    /// The plan of a filter, with posting lists in words; sizes are those of the values of tags.
-    fn planned(list: &str, filter: impl Fn(Filters<'_>) -> Filter) -> String {
+    /// Describes the plan of a filter. The size of a posting list is the value of its tag.
+    fn described(list: &str, filter: impl Fn(Filters<'_>) -> Filter) -> String {
         let model = keyloom_model::check(MODEL).unwrap();
         let layout = Layout::new(model, 1, &Item::new());
         let entity = layout.model().find("task").unwrap();
@@ -242,11 +233,13 @@ mod tests {
         let parts: Vec<String> = outline.parts.iter().map(|part| drawn(entity, part)).collect();
         match &outline.step {
             Step::Read { list, size } => format!("{} ({size})", list.describe(entity)),
-            Step::Combine(words) => format!("{words} [{}]", parts.join(", ")),
+            Step::Combine(of) => format!("{} [{}]", of.describe(), parts.join(", ")),
         }
     }
 
-    fn tag(filters: Filters<'_>, key: &str, value: &str) -> Filter {
+    /// A filter by a tag, given as `key:value`.
+    fn tag(filters: Filters<'_>, tag: &str) -> Filter {
+        let (key, value) = tag.split_once(':').unwrap();
         let field = filters.entity.find_field("tags").unwrap();
         filters.tag(field, key, value).unwrap()
     }
@@ -256,41 +249,39 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_comes_first() {
-        let plan = planned("all", |f| all(f, [tag(f, "x", "9"), tag(f, "y", "3")]));
+    fn intersection_starts_with_the_smallest_list() {
+        let plan = described("all", |f| all(f, [tag(f, "x:9"), tag(f, "y:3")]));
         assert_eq!(plan, "in all of, the rarest first [the tag `y:3` (3), the tag `x:9` (9)]");
     }
 
     #[test]
-    fn tags_of_a_declared_combination_are_looked_up_together() {
-        let plan =
-            planned("all", |f| all(f, [tag(f, "b", "2"), tag(f, "x", "1"), tag(f, "a", "7")]));
+    fn declared_combination_replaces_its_tags() {
+        let plan = described("all", |f| all(f, [tag(f, "b:2"), tag(f, "x:1"), tag(f, "a:7")]));
         let expected = "in all of, the rarest first [the tag `x:1` (1), the declared combination \
                         `a:7` + `b:2` (2)]";
         assert_eq!(plan, expected);
     }
 
     #[test]
-    fn what_is_empty_is_not_read() {
-        let both = |f: Filters<'_>| all(f, [tag(f, "x", "0"), tag(f, "y", "3")]);
-        assert_eq!(planned("all", both), "nothing");
-        let either = |f: Filters<'_>| f.any(vec![tag(f, "x", "0"), tag(f, "y", "3")]).unwrap();
-        assert_eq!(planned("all", either), "the tag `y:3` (3)");
-        let without = |f: Filters<'_>| all(f, [tag(f, "y", "3"), tag(f, "x", "0").not()]);
-        assert_eq!(planned("all", without), "the tag `y:3` (3)");
+    fn empty_lists_are_not_read() {
+        let both = |f: Filters<'_>| all(f, [tag(f, "x:0"), tag(f, "y:3")]);
+        assert_eq!(described("all", both), "nothing");
+        let either = |f: Filters<'_>| f.any(vec![tag(f, "x:0"), tag(f, "y:3")]).unwrap();
+        assert_eq!(described("all", either), "the tag `y:3` (3)");
+        let without = |f: Filters<'_>| all(f, [tag(f, "y:3"), tag(f, "x:0").not()]);
+        assert_eq!(described("all", without), "the tag `y:3` (3)");
     }
 
     #[test]
-    fn what_is_only_excluded_is_taken_from_all() {
-        let plan = planned("all", |f| tag(f, "x", "3").not());
-        let expected = "in all of, the rarest first [every `task` (50), in none of [the tag `x:3` \
-                        (3)]]";
+    fn exclusion_alone_subtracts_from_all_entities() {
+        let plan = described("all", |f| tag(f, "x:3").not());
+        let expected = "in all of [every `task` (50), in none of [the tag `x:3` (3)]]";
         assert_eq!(plan, expected);
     }
 
     #[test]
-    fn a_part_of_a_list_takes_part() {
-        let plan = planned("of_team", |f| tag(f, "x", "3").not().not());
+    fn list_by_a_field_is_part_of_the_intersection() {
+        let plan = described("of_team", |f| tag(f, "x:3").not().not());
         let expected = "in all of, the rarest first [the tag `x:3` (3), everything in the list \
                         `of_team` (50)]";
         assert_eq!(plan, expected);

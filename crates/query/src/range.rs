@@ -60,7 +60,7 @@ impl Range {
             Bound::Included(value) => key(value),
             Bound::Excluded(value) => match KeyBytes::after_prefix(&key(value)) {
                 Some(after) => after,
-                None => return Ok(Span::empty()),
+                None => return Ok(Span::EMPTY),
             },
         };
         let to = match last {
@@ -68,7 +68,7 @@ impl Range {
             Bound::Included(value) => KeyBytes::after_prefix(&key(value)),
             Bound::Excluded(value) => Some(key(value)),
         };
-        Ok(Span::new(Some(from), to))
+        Ok(Span::ALL.starting_at(Some(from)).ending_at(to))
     }
 
     fn check(&self, layout: &Layout, entity: EntityId, list: &List) -> Result<(), RequestError> {

@@ -1,9 +1,32 @@
-//! What every read needs.
+//! All queries, one method for each kind. A method delegates to the type that runs its query, in the
+//! file of that name; nothing is read or decided here.
 
 use std::fmt;
 
-use keyloom_model::Layout;
+use keyloom_model::{EntityId, EntityKey, Layout, OwnRow, RowKey};
 use keyloom_store::{Read, TableName};
+use keyloom_value::Value;
+
+use crate::board::BoardQuery;
+use crate::count::CountQuery;
+use crate::deletion::deletion_state;
+use crate::expired::Expired;
+use crate::explain::explain;
+use crate::family::ChildrenQuery;
+use crate::fetch::Rows;
+use crate::find::UniqueQuery;
+use crate::get::Entities;
+use crate::links::Links;
+use crate::list::ListQuery;
+use crate::ordinal::Ordinals;
+use crate::total::TotalQuery;
+use crate::values::ValuesQuery;
+use crate::visible::has_expired;
+use crate::{
+    BoardPage, BoardRequest, ChildrenPage, CountPage, CountRequest, Counted, CursorKey,
+    DeletionState, Error, ExpiredPage, Explanation, Family, FamilyRequest, LinksPage, ListPage,
+    ListRequest, Ran, Ranked, Resume, Total, UniqueRequest, ValuePage,
+};
 
 /// A store or a snapshot of one, the table and its layout, and the current time.
 #[derive(Clone, Copy)]
@@ -16,6 +39,289 @@ pub struct Reader<'a> {
     pub layout: &'a Layout,
     /// The current time, in milliseconds since 1970: what has expired by then is invisible.
     pub now_ms: i64,
+}
+
+impl<'a> Reader<'a> {
+    /// Returns an entity, if it exists and is visible. One read, and another one if a deletion has
+    /// marked it.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or the row is damaged.
+    pub async fn get(&self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {
+        Entities { reader: self }.get(key).await
+    }
+
+    /// Returns an entity, if it exists, visible or not. One read.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or the row is damaged.
+    pub async fn get_any(&self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {
+        Entities { reader: self }.get_any(key).await
+    }
+
+    /// Returns the entities that exist and are visible, in the order of their keys, one result for
+    /// each key. One read for every 100.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or a row is damaged.
+    pub async fn get_many(&self, keys: &[EntityKey]) -> Result<Vec<Option<OwnRow>>, Error> {
+        Entities { reader: self }.get_many(keys).await
+    }
+
+    /// Returns what is visible of an entity whose own row was read; none if it is invisible. May read
+    /// the row again.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or a row is damaged.
+    pub async fn seen(&self, row: OwnRow) -> Result<Option<OwnRow>, Error> {
+        Entities { reader: self }.seen(row).await
+    }
+
+    /// Whether an entity has expired.
+    pub fn has_expired(&self, row: &OwnRow) -> bool {
+        has_expired(self, row)
+    }
+
+    /// Returns the entity that has these values of a unique, if it exists and is visible. Two reads.
+    ///
+    /// # Errors
+    ///
+    /// If the values do not fit the fields, the store fails, or a row is damaged.
+    pub async fn find(&self, request: &UniqueRequest) -> Result<Option<OwnRow>, Error> {
+        UniqueQuery::new(self, request)?.find().await
+    }
+
+    /// Returns the entities that have an ordinal, visible or not: one or none; more only by damage.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or a row is damaged.
+    pub async fn numbered(
+        &self,
+        entity: EntityId,
+        tenant: Option<&Value>,
+        ordinal: u64,
+    ) -> Result<Vec<OwnRow>, Error> {
+        Ordinals { reader: self, entity, tenant }.entities(ordinal).await
+    }
+
+    /// Returns entities of a kind that have expired and still exist: those that expired first come
+    /// first, at most `limit`, after a position that came with the ones before. One read. An index can
+    /// lag: check each again before deleting it.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or a row is damaged.
+    pub async fn expired(
+        &self,
+        entity: EntityId,
+        after: Option<&[u8]>,
+        limit: u32,
+    ) -> Result<ExpiredPage, Error> {
+        Expired { reader: self, entity }.page(after, limit).await
+    }
+
+    /// Returns the references to an entity, of visible entities or not; after the row `after`, if it is
+    /// given. At most `limit`, and at least one if there is one. One read.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or a row is damaged.
+    pub async fn links(
+        &self,
+        target: &EntityKey,
+        after: Option<&RowKey>,
+        limit: u32,
+    ) -> Result<LinksPage, Error> {
+        Links { reader: self, target }.page(after, limit).await
+    }
+
+    /// Returns the state of a deletion; none if it has no record any more. One read.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or the row is damaged.
+    pub async fn deletion_state(&self, deletion: &str) -> Result<Option<DeletionState>, Error> {
+        deletion_state(self.rows(), deletion).await
+    }
+
+    /// Returns a page of a list: the first one, or the one that a cursor of the same query leads to. An
+    /// entity that is in the list throughout is on exactly one page of a walk, whatever is written in
+    /// between.
+    ///
+    /// # Errors
+    ///
+    /// If the request is invalid, the cursor is of another query, the store fails, or a row is
+    /// damaged.
+    pub async fn list(
+        &self,
+        request: &ListRequest,
+        cursors: &CursorKey,
+        cursor: Option<&str>,
+    ) -> Result<ListPage, Error> {
+        Ok(self.list_recorded(request, cursors, cursor).await?.0)
+    }
+
+    /// As [`Reader::list`], with a record of what ran for it, for [`Reader::explain`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::list`].
+    pub async fn list_recorded(
+        &self,
+        request: &ListRequest,
+        cursors: &CursorKey,
+        cursor: Option<&str>,
+    ) -> Result<(ListPage, Ran), Error> {
+        ListQuery { reader: self, request }.read(cursors, cursor).await
+    }
+
+    /// Explains how a page of a list was found, from the record of what ran.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::list`].
+    pub async fn explain(&self, request: &ListRequest, ran: &Ran) -> Result<Explanation, Error> {
+        explain(self, request, ran).await
+    }
+
+    /// Returns how many entities of a list pass a filter. Expired entities count until they are
+    /// removed.
+    ///
+    /// # Errors
+    ///
+    /// If the kind of entity has no tags and no facets, or a range is given; and as
+    /// [`Reader::list`].
+    pub async fn total(&self, request: &ListRequest) -> Result<Total, Error> {
+        TotalQuery { reader: self, request }.count().await
+    }
+
+    /// Returns how many entities of a list that pass a filter have each value, at most
+    /// `request.limit` values. Expired entities count until they are removed.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such facet or no tags, a range is given, the cursor is of another query, the
+    /// store fails, or a row is damaged.
+    pub async fn count_values(
+        &self,
+        request: &ListRequest,
+        counted: &Counted,
+        resume: Resume<'_>,
+    ) -> Result<ValuePage, Error> {
+        ValuesQuery { reader: self, request, counted }.read(resume).await
+    }
+
+    /// Returns a parent with its first children, if it exists and is visible. One read if children of
+    /// all kinds are requested, or of the only kind that there is; otherwise two. A page has at most
+    /// 1 MiB of rows: it can have fewer children than requested.
+    ///
+    /// # Errors
+    ///
+    /// If the request is invalid, the store fails, or a row is damaged.
+    pub async fn family(
+        &self,
+        request: &FamilyRequest,
+        cursors: &CursorKey,
+    ) -> Result<Option<Family>, Error> {
+        ChildrenQuery::new(self, request)?.with_parent(cursors).await
+    }
+
+    /// Returns more children of a parent, after a cursor that came with the ones before, or the first
+    /// ones; none if the parent does not exist or is invisible. Two reads.
+    ///
+    /// # Errors
+    ///
+    /// If the request is invalid, the cursor is of another query, the store fails, or a row is
+    /// damaged.
+    pub async fn children(
+        &self,
+        request: &FamilyRequest,
+        cursors: &CursorKey,
+        cursor: Option<&str>,
+    ) -> Result<Option<ChildrenPage>, Error> {
+        ChildrenQuery::new(self, request)?.page(cursors, cursor).await
+    }
+
+    /// Returns the first children of a parent that was just read and is visible. One read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::children`].
+    pub async fn first_children(
+        &self,
+        request: &FamilyRequest,
+        cursors: &CursorKey,
+    ) -> Result<ChildrenPage, Error> {
+        ChildrenQuery::new(self, request)?.first_page(cursors).await
+    }
+
+    /// Returns numbers of a count. Expired entities count until they are removed.
+    ///
+    /// # Errors
+    ///
+    /// If the request is invalid, the cursor is of another query, the store fails, or a row is
+    /// damaged.
+    pub async fn count(
+        &self,
+        request: &CountRequest,
+        cursors: &CursorKey,
+        cursor: Option<&str>,
+    ) -> Result<CountPage, Error> {
+        CountQuery::new(self, request)?.read(cursors, cursor).await
+    }
+
+    /// Returns a page of a leaderboard: the first one, or that after a cursor.
+    ///
+    /// # Errors
+    ///
+    /// If the request is invalid, the cursor is of another query, the store fails, or a row is
+    /// damaged.
+    pub async fn board(
+        &self,
+        request: &BoardRequest,
+        cursors: &CursorKey,
+        cursor: Option<&str>,
+    ) -> Result<BoardPage, Error> {
+        BoardQuery { reader: self, request }.page(cursors, cursor).await
+    }
+
+    /// Returns one entry of a leaderboard: that of a value, or of an entity by its id. None if it is
+    /// not on the board.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::board`].
+    pub async fn ranked(
+        &self,
+        request: &BoardRequest,
+        of: &Value,
+    ) -> Result<Option<Ranked>, Error> {
+        BoardQuery { reader: self, request }.one(of).await
+    }
+
+    /// Returns one entry of a leaderboard with those before and after it. None if it is not on the
+    /// board.
+    ///
+    /// # Errors
+    ///
+    /// As [`Reader::board`].
+    pub async fn around(
+        &self,
+        request: &BoardRequest,
+        of: &Value,
+    ) -> Result<Option<Vec<Ranked>>, Error> {
+        BoardQuery { reader: self, request }.around(of).await
+    }
+
+    /// The rows of the table, for the types that queries are made of.
+    pub(crate) fn rows(&self) -> Rows<'a> {
+        Rows { store: self.store, table: self.table }
+    }
 }
 
 impl fmt::Debug for Reader<'_> {

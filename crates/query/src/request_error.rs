@@ -90,7 +90,7 @@ pub enum RequestError {
         list: String,
     },
     /// A count is not split by this field, or it is named twice.
-    #[error("{}", not_split(.count, .field, *.is_twice))]
+    #[error("{}", SplitProblem::new(.count, *.is_twice).describe(.field))]
     NotSplit {
         /// The count.
         count: String,
@@ -109,11 +109,30 @@ pub enum RequestError {
     },
 }
 
-fn not_split(count: &str, field: &str, is_twice: bool) -> String {
-    if is_twice {
-        return format!("`{field}` is named twice: give one value of it, or all of them.");
+/// Why a count cannot be split by a field.
+enum SplitProblem<'p> {
+    NamedTwice,
+    NotDeclared { count: &'p str },
+}
+
+impl<'p> SplitProblem<'p> {
+    fn new(count: &'p str, is_twice: bool) -> SplitProblem<'p> {
+        match is_twice {
+            true => SplitProblem::NamedTwice,
+            false => SplitProblem::NotDeclared { count },
+        }
     }
-    format!("The count `{count}` is not split by `{field}`: declare it in `split` of that count.")
+
+    fn describe(&self, field: &str) -> String {
+        match self {
+            SplitProblem::NamedTwice => {
+                format!("`{field}` is named twice: give one value of it, or all of them.")
+            }
+            SplitProblem::NotDeclared { count } => format!(
+                "The count `{count}` is not split by `{field}`: declare it in `split` of that count."
+            ),
+        }
+    }
 }
 
 /// Checks a limit.
@@ -143,18 +162,24 @@ pub(crate) fn check_tenant(
     }
 }
 
-/// Checks that there is one value for each field, each of the field's type.
-pub(crate) fn check_values(
-    entity: &Entity,
-    what: impl FnOnce() -> String,
-    fields: &[FieldId],
-    values: &[Value],
-) -> Result<(), RequestError> {
-    if fields.len() != values.len() {
-        let (expected, given) = (fields.len(), values.len());
-        return Err(RequestError::Values { what: what(), expected, given });
+/// Values that were given for fields of an entity.
+pub(crate) struct GivenValues<'g> {
+    pub(crate) entity: &'g Entity,
+    pub(crate) fields: &'g [FieldId],
+    pub(crate) values: &'g [Value],
+}
+
+impl GivenValues<'_> {
+    /// Checks that there is one value for each field, each of the field's type. An error says what
+    /// they are for.
+    pub(crate) fn check(self, what: impl FnOnce() -> String) -> Result<(), RequestError> {
+        let GivenValues { entity, fields, values } = self;
+        if fields.len() != values.len() {
+            let (expected, given) = (fields.len(), values.len());
+            return Err(RequestError::Values { what: what(), expected, given });
+        }
+        fields.iter().zip(values).try_for_each(|(field, value)| check_value(entity, *field, value))
     }
-    fields.iter().zip(values).try_for_each(|(field, value)| check_value(entity, *field, value))
 }
 
 /// Checks that a value is of the field's type. One out of the field's range is allowed: nothing has it.

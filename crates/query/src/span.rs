@@ -19,27 +19,26 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// A range from one key to another. Ends are cut to the length that keys of a table can have:
-    /// that changes nothing about which keys are between them.
-    pub(crate) fn new(from: Option<Vec<u8>>, to: Option<Vec<u8>>) -> Span {
-        let cut = |end: Option<Vec<u8>>| {
-            end.map(|mut end| {
-                end.truncate(RowKey::SORT_BYTES_MAX);
-                end
-            })
-        };
-        let from = cut(from).filter(|from| !from.is_empty());
-        Span { from, to: cut(to), is_empty: false }.settled()
+    /// All keys.
+    pub(crate) const ALL: Span = Span { from: None, to: None, is_empty: false };
+    /// No key.
+    pub(crate) const EMPTY: Span = Span { from: None, to: None, is_empty: true };
+
+    /// The same range from another key on. That is cut to the length that keys of a table can have,
+    /// which changes nothing about which keys are in the range.
+    pub(crate) fn starting_at(self, from: Option<Vec<u8>>) -> Span {
+        let from = from.map(cut).filter(|from| !from.is_empty());
+        Span { from, ..self }.settled()
     }
 
-    /// The empty range.
-    pub(crate) fn empty() -> Span {
-        Span { from: None, to: None, is_empty: true }
+    /// The same range up to another key, which is cut as in [`Span::starting_at`].
+    pub(crate) fn ending_at(self, to: Option<Vec<u8>>) -> Span {
+        Span { to: to.map(cut), ..self }.settled()
     }
 
     /// All keys with a prefix.
     pub(crate) fn within(prefix: &[u8]) -> Span {
-        Span::new(Some(prefix.to_vec()), KeyBytes::after_prefix(prefix))
+        Span::ALL.starting_at(Some(prefix.to_vec())).ending_at(KeyBytes::after_prefix(prefix))
     }
 
     /// The same keys, each after a prefix.
@@ -48,7 +47,7 @@ impl Span {
         let from = self.from.as_ref().map_or_else(|| prefix.to_vec(), put);
         let to =
             self.to.as_ref().map_or_else(|| KeyBytes::after_prefix(prefix), |to| Some(put(to)));
-        Span { is_empty: self.is_empty, ..Span::new(Some(from), to) }
+        Span { is_empty: self.is_empty, ..Span::ALL.starting_at(Some(from)).ending_at(to) }
     }
 
     /// What is left after the row at a position, which was the last one read. Positions end with an
@@ -117,4 +116,9 @@ impl Span {
             (Some(from), Some(to)) => Some(KeyTest::Between(value(from), value(to))),
         }
     }
+}
+
+fn cut(mut end: Vec<u8>) -> Vec<u8> {
+    end.truncate(RowKey::SORT_BYTES_MAX);
+    end
 }

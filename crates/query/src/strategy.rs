@@ -8,6 +8,7 @@ mod along_list;
 mod along_ordinals;
 mod chosen;
 mod cost;
+mod fetch_each;
 mod ran;
 mod small_set;
 

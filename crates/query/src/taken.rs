@@ -9,7 +9,8 @@ use keyloom_model::{BoardId, Counter, EntityId, FieldId, LeaderboardKeys, Unread
 use keyloom_store::yield_point;
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
-use crate::fetch::{BATCH_MAX, RawKey, unreadable};
+use crate::error::unreadable;
+use crate::fetch::{BATCH_MAX, RawKey, Rows};
 use crate::partition::Partition;
 use crate::span::Span;
 use crate::visible::{ReadState, Verdict};
@@ -25,13 +26,13 @@ const PAGE_ROWS_A_VALUE: usize = 16;
 /// whenever it matters.
 const HELD_MAX: usize = 1_000;
 
-/// A leaderboard of values.
-#[derive(Clone)]
+/// The scores of a leaderboard of values.
 pub(crate) struct Scores<'s> {
+    pub(crate) reader: &'s Reader<'s>,
     pub(crate) of: (EntityId, BoardId),
     pub(crate) field: FieldId,
     pub(crate) owner: (Option<&'s Value>, &'s [Value]),
-    pub(crate) places: KeyBytes,
+    pub(crate) entries: KeyBytes,
 }
 
 /// Scores from which deletions have taken something, by the key of their value.
@@ -71,7 +72,6 @@ struct TakenRows {
 /// A cursor over the values of a board from which deletions have taken something, in order of their
 /// keys. Keeps at most a page of them.
 struct TakenCursor<'c> {
-    reader: &'c Reader<'c>,
     board: &'c Scores<'c>,
     partition: KeyBytes,
     /// What is left to read; none at the end.
@@ -126,11 +126,7 @@ impl TakenScore {
 
 impl Scores<'_> {
     /// Reads the scores from which deletions have taken something, if they can be kept.
-    pub(crate) async fn taken(
-        &self,
-        reader: &Reader<'_>,
-        state: &mut ReadState,
-    ) -> Result<Taken, Error> {
+    pub(crate) async fn taken(&self, state: &mut ReadState) -> Result<Taken, Error> {
         let mut scores = TakenScores::default();
         let mut is_whole = true;
         let mut keep = |key: &[u8], score: TakenScore| {
@@ -141,7 +137,7 @@ impl Scores<'_> {
             scores.0.insert(key.to_vec(), score);
             ControlFlow::Continue(())
         };
-        self.each_taken(reader, state, &mut keep).await?;
+        self.each_taken(state, &mut keep).await?;
         Ok(if is_whole { Taken::Held(scores) } else { Taken::Many })
     }
 
@@ -149,14 +145,13 @@ impl Scores<'_> {
     /// them. Keeps no more than a page of them.
     pub(crate) async fn each_taken(
         &self,
-        reader: &Reader<'_>,
         state: &mut ReadState,
         visit: &mut Visit<'_>,
     ) -> Result<(), Error> {
-        let mut cursor = TakenCursor::new(reader, self, PAGE_ROWS);
+        let mut cursor = TakenCursor::new(self, PAGE_ROWS);
         cursor.read_page(state).await?;
         // While a large deletion only marks, its rows say nothing: they need not be read.
-        if cursor.rest.is_some() && !state.has_any_happened(reader).await? {
+        if cursor.rest.is_some() && !state.has_any_happened(self.reader.rows()).await? {
             return Ok(());
         }
         loop {
@@ -164,8 +159,8 @@ impl Scores<'_> {
             if page.is_empty() {
                 return Ok(());
             }
-            for batch in self.batches(reader, page) {
-                if batch.visit(reader, &mut state.cost, visit).await?.is_break() {
+            for batch in self.batches(page) {
+                if batch.visit(self.reader.rows(), &mut state.cost, visit).await?.is_break() {
                     return Ok(());
                 }
             }
@@ -175,11 +170,10 @@ impl Scores<'_> {
     /// Reads what deletions have taken from the score of one value, by its key.
     pub(crate) async fn taken_of(
         &self,
-        reader: &Reader<'_>,
         key: &[u8],
         state: &mut ReadState,
     ) -> Result<Option<TakenScore>, Error> {
-        let mut cursor = TakenCursor::new(reader, self, SEEK_ROWS);
+        let mut cursor = TakenCursor::new(self, SEEK_ROWS);
         cursor.seek(key, state).await?;
         let taken = cursor.ahead.pop_front().filter(|taken| taken.key == key);
         let mut found = None;
@@ -187,8 +181,8 @@ impl Scores<'_> {
             found = Some(score);
             ControlFlow::Continue(())
         };
-        for batch in self.batches(reader, taken.into_iter().collect()) {
-            let _ = batch.visit(reader, &mut state.cost, &mut keep).await?;
+        for batch in self.batches(taken.into_iter().collect()) {
+            let _ = batch.visit(self.reader.rows(), &mut state.cost, &mut keep).await?;
         }
         Ok(found)
     }
@@ -197,11 +191,10 @@ impl Scores<'_> {
     /// are close together are read together.
     pub(crate) async fn taken_among(
         &self,
-        reader: &Reader<'_>,
         keys: BTreeSet<Vec<u8>>,
         state: &mut ReadState,
     ) -> Result<BTreeSet<Vec<u8>>, Error> {
-        let mut cursor = TakenCursor::new(reader, self, SEEK_ROWS);
+        let mut cursor = TakenCursor::new(self, SEEK_ROWS);
         let mut found = BTreeSet::new();
         for key in keys {
             yield_point().await;
@@ -214,7 +207,8 @@ impl Scores<'_> {
     }
 
     /// Values in batches of as many rows as a store reads at one moment.
-    fn batches(&self, reader: &Reader<'_>, taken: Vec<TakenRows>) -> Vec<ScoreBatch> {
+    fn batches(&self, taken: Vec<TakenRows>) -> Vec<ScoreBatch> {
+        let reader = self.reader;
         let mut batches = vec![ScoreBatch::default()];
         for mut one in taken {
             let Ok(score) =
@@ -258,11 +252,11 @@ impl ScoreBatch {
     /// Reads what the scores are and how much of them is taken, at one moment.
     async fn visit(
         self,
-        reader: &Reader<'_>,
+        rows: Rows<'_>,
         cost: &mut ReadCost,
         visit: &mut Visit<'_>,
     ) -> Result<ControlFlow<()>, Error> {
-        let rows = reader.rows(&self.keys, cost).await?;
+        let rows = rows.get_many(&self.keys, cost).await?;
         let mut numbers = rows.iter().map(|row| row.as_ref().map_or(Ok(0), number));
         for BatchValue { taken: TakenRows { key, of, taken, .. }, rows } in self.values {
             yield_point().await;
@@ -281,10 +275,10 @@ impl ScoreBatch {
 
 impl<'c> TakenCursor<'c> {
     /// A cursor at the start. Its pages grow from this many rows.
-    fn new(reader: &'c Reader<'c>, board: &'c Scores<'c>, page_rows: usize) -> TakenCursor<'c> {
-        let partition = LeaderboardKeys::pending_partition(&board.places);
-        let rest = Some(Span::new(None, None));
-        TakenCursor { reader, board, partition, rest, ahead: VecDeque::new(), page_rows, sought: 0 }
+    fn new(board: &'c Scores<'c>, page_rows: usize) -> TakenCursor<'c> {
+        let partition = LeaderboardKeys::pending_partition(&board.entries);
+        let rest = Some(Span::ALL);
+        TakenCursor { board, partition, rest, ahead: VecDeque::new(), page_rows, sought: 0 }
     }
 
     /// Moves forward to the first value with this key or a greater one. That value, with all its rows,
@@ -328,7 +322,7 @@ impl<'c> TakenCursor<'c> {
         let Some(rest) = self.rest.take() else { return Ok(()) };
         let partition = Partition::of_table(self.partition.as_bytes());
         let request = partition.first(&rest, self.page_rows);
-        let page = self.reader.page(request, &mut state.cost).await?;
+        let page = request.read(self.board.reader.rows(), &mut state.cost).await?;
         self.page_rows = (self.page_rows * 4).min(PAGE_ROWS);
         let last = page.last_key.as_ref().map(|key| partition.sort_of(key)).transpose()?;
         self.rest = last.map(|last| rest.past(last));
@@ -340,7 +334,8 @@ impl<'c> TakenCursor<'c> {
         let read = rows.iter().map(TakenRow::read).collect::<Result<Vec<_>, Error>>()?;
         let named: BTreeSet<String> = read.iter().flat_map(|row| &row.takers).cloned().collect();
         // What is learned here is true of the scores, which are read later.
-        let (Verdict::Valid | Verdict::ReadAgain) = state.learn(self.reader, named).await?;
+        let (Verdict::Valid | Verdict::ReadAgain) =
+            state.learn(self.board.reader.rows(), named).await?;
         for TakenRow { key, value, takers, taken } in read {
             if !state.any_happened(&takers) {
                 continue;
@@ -355,7 +350,7 @@ impl<'c> TakenCursor<'c> {
                 }
                 None => {
                     let Scores { of: (entity, _), field, .. } = self.board;
-                    let value = self.reader.layout.value_from_key(*entity, *field, &value);
+                    let value = self.board.reader.layout.value_from_key(*entity, *field, &value);
                     let rows = vec![key];
                     self.ahead.push_back(TakenRows { key: of.into_vec(), of: value, rows, taken });
                 }

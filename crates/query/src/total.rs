@@ -5,10 +5,10 @@ use keyloom_store::Direction;
 
 use crate::hidden::Hidden;
 use crate::nodes::Search;
+use crate::plan::SizedPlan;
 use crate::posting_list::PostingOwner;
-use crate::request_error::{check_limit, check_tenant, check_values};
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
-use crate::{End, Error, Filter, ListRequest, Range, ReadCost, Reader, RequestError};
+use crate::{End, Error, ListRequest, ReadCost, Reader};
 
 /// How many entities there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,38 +19,37 @@ pub struct Total {
     pub end: End,
 }
 
-impl Reader<'_> {
-    /// Returns how many entities of a list pass a filter. Expired entities count until they are
-    /// removed.
-    ///
-    /// # Errors
-    ///
-    /// If the kind of entity has no tags and no facets, or a range is given; and as
-    /// [`Reader::list`].
-    pub async fn total(&self, request: &ListRequest) -> Result<Total, Error> {
-        self.check_countable(request)?;
+/// A list whose matches are counted.
+pub(crate) struct TotalQuery<'q> {
+    pub(crate) reader: &'q Reader<'q>,
+    pub(crate) request: &'q ListRequest,
+}
+
+impl TotalQuery<'_> {
+    /// Counts at one moment, as far as deletions are concerned.
+    pub(crate) async fn count(&self) -> Result<Total, Error> {
+        let TotalQuery { reader, request } = *self;
+        request.check_countable(reader.layout)?;
         let mut state = ReadState::default();
         for _ in 0..ATTEMPTS_MAX {
             state.cost = ReadCost::default();
-            let hidden = Hidden::read(self, PostingOwner::of(self, request), &mut state).await?;
-            let total = self.total_without(request, &hidden, &mut state.cost).await?;
-            if state.confirm(self).await? == Verdict::Valid {
+            let owner = PostingOwner::of(reader, request);
+            let hidden = Hidden::read(reader, owner, &mut state).await?;
+            let total = self.count_without(&hidden, &mut state.cost).await?;
+            if state.confirm(reader.rows()).await? == Verdict::Valid {
                 return Ok(total);
             }
         }
         Err(Error::Unanswered { rows: 1 })
     }
 
-    async fn total_without(
-        &self,
-        request: &ListRequest,
-        hidden: &Hidden,
-        cost: &mut ReadCost,
-    ) -> Result<Total, Error> {
+    async fn count_without(&self, hidden: &Hidden, cost: &mut ReadCost) -> Result<Total, Error> {
+        let TotalQuery { reader, request } = *self;
         let (direction, budget) = (Direction::Forward, request.budget);
-        let mut search = Search { reader: self, direction, budget, hidden, cost };
-        let (node, _) = search.sized_node(request).await?;
-        let Some(node) = node else { return Ok(Total { count: 0, end: End::Exhausted }) };
+        let mut search = Search { reader, direction, budget, hidden, cost };
+        let Some(node) = SizedPlan::read(&mut search, request).await?.node else {
+            return Ok(Total { count: 0, end: End::Exhausted });
+        };
         if let Some(count) = node.size_exact().filter(|_| hidden.is_empty()) {
             return Ok(Total { count, end: End::Exhausted });
         }
@@ -64,20 +63,5 @@ impl Reader<'_> {
                 Some(next) => from = next,
             }
         }
-    }
-}
-
-impl Reader<'_> {
-    /// Checks that the matches of a request can be counted.
-    pub(crate) fn check_countable(&self, request: &ListRequest) -> Result<(), RequestError> {
-        let entity = self.layout.model().entity(request.entity);
-        let list = entity.list(request.list);
-        if !entity.has_ordinals() || request.range != Range::ALL {
-            return Err(RequestError::NoTotal { list: list.name.clone() });
-        }
-        check_limit(request.limit)?;
-        check_tenant(self.layout, request.entity, request.tenant.as_ref())?;
-        check_values(entity, || format!("The list `{}`", list.name), &list.by, &request.by)?;
-        request.filter.iter().try_for_each(Filter::check_size)
     }
 }

@@ -8,12 +8,12 @@ use keyloom_model::{Entity, FieldId, FieldType, PostingKey, attribute, posting_r
 use keyloom_store::{Direction, ListSets, SetName};
 use keyloom_value::{KeyBytes, Value};
 
-use crate::fetch::unreadable;
+use crate::error::unreadable;
 use crate::fingerprint::Fingerprint;
 use crate::hidden::Hidden;
 use crate::nodes::{Node, NodeRef, PostingRows, PostingSet, Search, Sizes};
 use crate::partition::Partition;
-use crate::plan::Scope;
+use crate::plan::{Scope, SizedPlan};
 use crate::posting_list::{PostingList, PostingOf, PostingOwner};
 use crate::span::Span;
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
@@ -51,18 +51,11 @@ pub struct ValuePage {
 }
 
 /// The posting lists of all values of one facet, of all keys, or of all values of one key.
-struct Family {
+struct ValueLists {
     /// The prefix of their names, before the value.
     base: Vec<u8>,
     /// The prefix of the key parts to count.
     begin: Vec<u8>,
-}
-
-/// What is counted, and where.
-struct Asked<'a> {
-    request: &'a ListRequest,
-    counted: &'a Counted,
-    family: Family,
 }
 
 /// Where counting continues, as a client says it.
@@ -91,36 +84,28 @@ struct Progress {
     within: Option<(u64, u64)>,
 }
 
-impl Reader<'_> {
-    /// Returns how many entities of a list that pass a filter have each value, at most
-    /// `request.limit` values. Expired entities count until they are removed.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such facet or no tags, a range is given, the cursor is of another query, the
-    /// store fails, or a row is damaged.
-    pub async fn count_values(
-        &self,
-        request: &ListRequest,
-        counted: &Counted,
-        resume: Resume<'_>,
-    ) -> Result<ValuePage, Error> {
+/// The values of a list's matches, to be counted.
+pub(crate) struct ValuesQuery<'q> {
+    pub(crate) reader: &'q Reader<'q>,
+    pub(crate) request: &'q ListRequest,
+    pub(crate) counted: &'q Counted,
+}
+
+impl ValuesQuery<'_> {
+    /// Counts the first values, or those after a cursor.
+    pub(crate) async fn read(&self, resume: Resume<'_>) -> Result<ValuePage, Error> {
         let Resume { cursors, cursor } = resume;
-        self.check_countable(request)?;
-        self.check_counted(request, counted)?;
-        let fingerprint = self.values_fingerprint(request, counted);
+        self.request.check_countable(self.reader.layout)?;
+        self.check_counted()?;
+        let fingerprint = self.fingerprint();
         let opened = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
         let from =
             opened.map(|place| Progress::from_bytes(&place)).transpose()?.unwrap_or_default();
-        let Some(family) = self.family_of(request, counted) else {
-            return Ok(ValuePage::default());
-        };
+        let Some(lists) = self.lists() else { return Ok(ValuePage::default()) };
         let mut state = ReadState::default();
-        let asked = Asked { request, counted, family };
-        let (counts, stopped) = self.counts_at_once(&asked, from, &mut state).await?;
-        let entity = self.layout.model().entity(request.entity);
+        let (counts, stopped) = self.counts_at_once(&lists, from, &mut state).await?;
         let show = |(part, count): (Vec<u8>, u64)| {
-            let value = shown(entity, counted, &part)?;
+            let value = shown(self.entity(), self.counted, &part)?;
             Some(ValueCount { value, count })
         };
         let counts = counts.into_iter().filter_map(show).collect();
@@ -128,38 +113,42 @@ impl Reader<'_> {
         Ok(ValuePage { counts, next, read: state.cost })
     }
 
+    fn entity(&self) -> &Entity {
+        self.reader.layout.model().entity(self.request.entity)
+    }
+
     /// Counts at one moment, as far as deletions are concerned; and returns where to continue.
     async fn counts_at_once(
         &self,
-        asked: &Asked<'_>,
+        lists: &ValueLists,
         from: Progress,
         state: &mut ReadState,
     ) -> Result<(Vec<(Vec<u8>, u64)>, Option<Progress>), Error> {
-        let Asked { request, counted, family } = asked;
+        let ValuesQuery { reader, request, counted } = *self;
         for _ in 0..ATTEMPTS_MAX {
-            let hidden = &Hidden::read(self, PostingOwner::of(self, request), state).await?;
+            let hidden = &Hidden::read(reader, PostingOwner::of(reader, request), state).await?;
             let (direction, budget, cost) = (Direction::Forward, request.budget, &mut state.cost);
-            let mut search = Search { reader: self, direction, budget, hidden, cost };
-            let (node, _) = search.sized_node(request).await?;
+            let mut search = Search { reader, direction, budget, hidden, cost };
+            let SizedPlan { node, .. } = SizedPlan::read(&mut search, request).await?;
             let (mut counts, mut stopped) = (vec![], None);
             if let Some(node) = node {
-                let is_all = self.is_all(request, counted) && hidden.is_empty();
-                let scope = search.scope(request);
-                let mut counting = Counting { family, counted, scope, node, is_all, search };
+                let is_all = self.is_all() && hidden.is_empty();
+                let scope = Scope::of(&search, request);
+                let mut counting = Counting { lists, counted, scope, node, is_all, search };
                 stopped = counting.run(from.clone(), request.limit, &mut counts).await?;
             }
-            if state.confirm(self).await? == Verdict::Valid {
+            if state.confirm(reader.rows()).await? == Verdict::Valid {
                 return Ok((counts, stopped));
             }
         }
         Err(Error::Unanswered { rows: 1 })
     }
 
-    fn check_counted(&self, request: &ListRequest, counted: &Counted) -> Result<(), RequestError> {
-        let entity = self.layout.model().entity(request.entity);
-        let list = entity.list(request.list);
+    fn check_counted(&self) -> Result<(), RequestError> {
+        let entity = self.entity();
+        let list = entity.list(self.request.list);
         let name = |field: &FieldId| entity.field(*field).name.clone();
-        match counted {
+        match self.counted {
             Counted::Facet(field) if !list.facets.contains(field) => {
                 Err(RequestError::NotAFacet { list: list.name.clone(), field: name(field) })
             }
@@ -172,17 +161,16 @@ impl Reader<'_> {
         }
     }
 
-    fn values_fingerprint(&self, request: &ListRequest, counted: &Counted) -> Fingerprint {
-        let entity = self.layout.model().entity(request.entity);
+    fn fingerprint(&self) -> Fingerprint {
+        let entity = self.entity();
         let name = |field: &FieldId| entity.field(*field).name.as_str();
-        let what: [&str; 4] = match counted {
+        let what: [&str; 4] = match self.counted {
             Counted::Facet(field) => ["facet", name(field), "", ""],
             Counted::TagKeys(field, prefix) => ["keys", name(field), prefix, ""],
             Counted::TagValues(field, key, prefix) => ["values", name(field), key, prefix],
         };
-        let list = PostingKey::List(request.list, &request.by);
-        let list = self.layout.postings().name(request.entity, request.tenant.as_ref(), &list);
-        let filter = request.filter.as_ref().map(|filter| filter.canonical(entity));
+        let list = self.name(&PostingKey::List(self.request.list, &self.request.by));
+        let filter = self.request.filter.as_ref().map(|filter| filter.canonical(entity));
         Fingerprint::of_values(
             list.as_ref().map_or(&[][..], KeyBytes::as_bytes),
             &what,
@@ -190,40 +178,43 @@ impl Reader<'_> {
         )
     }
 
-    /// Whether every entity that has a value is in the list and passes: then the value's posting list
-    /// alone gives the count.
-    fn is_all(&self, request: &ListRequest, counted: &Counted) -> bool {
-        let name = |group: &PostingKey<'_>| {
-            self.layout.postings().name(request.entity, request.tenant.as_ref(), group).ok()
-        };
-        let is_in_list = match counted {
-            Counted::Facet(_) => true,
-            Counted::TagKeys(..) | Counted::TagValues(..) => {
-                name(&PostingKey::List(request.list, &request.by)) == name(&PostingKey::All)
-            }
-        };
-        is_in_list && request.filter.is_none()
+    /// The name of a posting list; none if it does not fit into a key.
+    fn name(&self, list: &PostingKey<'_>) -> Option<KeyBytes> {
+        let ListRequest { entity, tenant, .. } = self.request;
+        self.reader.layout.postings().name(*entity, tenant.as_ref(), list).ok()
     }
 
-    /// None if what is requested does not fit into a key.
-    fn family_of(&self, request: &ListRequest, counted: &Counted) -> Option<Family> {
+    /// Whether every entity that has a value is in the list and passes: then the value's posting list
+    /// alone gives the count.
+    fn is_all(&self) -> bool {
+        let is_in_list = match self.counted {
+            Counted::Facet(_) => true,
+            Counted::TagKeys(..) | Counted::TagValues(..) => {
+                let list = PostingKey::List(self.request.list, &self.request.by);
+                self.name(&list) == self.name(&PostingKey::All)
+            }
+        };
+        is_in_list && self.request.filter.is_none()
+    }
+
+    /// The posting lists of the values; none if what is requested does not fit into a key.
+    fn lists(&self) -> Option<ValueLists> {
         let nothing = Value::from("");
-        let group = match counted {
-            Counted::Facet(field) => PostingKey::Facet(request.list, &request.by, *field, &nothing),
+        let ListRequest { list, by, .. } = self.request;
+        let name = self.name(&match self.counted {
+            Counted::Facet(field) => PostingKey::Facet(*list, by, *field, &nothing),
             Counted::TagKeys(field, prefix) => PostingKey::TagKey(*field, prefix),
             Counted::TagValues(field, key, prefix) => PostingKey::Tag(*field, key, prefix),
-        };
-        let name =
-            self.layout.postings().name(request.entity, request.tenant.as_ref(), &group).ok()?;
+        })?;
         let (base, part) = posting_row_prefix(name.as_bytes());
-        let begin: &[u8] = match counted {
+        let begin: &[u8] = match self.counted {
             Counted::Facet(_) => &[],
             // Text ends with two bytes in a key; a prefix of text does not have them.
             Counted::TagKeys(..) | Counted::TagValues(..) => {
                 KeyBytes::before(KeyBytes::before(part))
             }
         };
-        Some(Family { base: base.to_vec(), begin: begin.to_vec() })
+        Some(ValueLists { base: base.to_vec(), begin: begin.to_vec() })
     }
 }
 
@@ -249,7 +240,7 @@ fn key_of(bytes: &[u8]) -> KeyBytes {
 
 /// A count in progress, from value to value.
 struct Counting<'c> {
-    family: &'c Family,
+    lists: &'c ValueLists,
     counted: &'c Counted,
     scope: Scope<'c>,
     /// The matches.
@@ -299,7 +290,7 @@ impl Counting<'_> {
     async fn members(&mut self, after: Option<&[u8]>, limit: u32) -> Result<Vec<Member>, Error> {
         match self.search.sets() {
             Some(sets) => {
-                let Family { base, begin } = self.family;
+                let ValueLists { base, begin } = self.lists;
                 let set = |part: &[u8]| SetName::new([&base[..], part].concat());
                 let after = after.map(set).transpose().map_err(keyloom_store::Error::from)?;
                 let (table, prefix) =
@@ -319,16 +310,16 @@ impl Counting<'_> {
 
     /// Reads the next value, where posting lists are rows: the first row after all of one value.
     async fn next_row(&mut self, after: Option<&[u8]>) -> Result<Option<Member>, Error> {
-        let Family { base, begin } = self.family;
+        let ValueLists { base, begin } = self.lists;
         let from = match after {
             None => Some(begin.clone()),
             Some(after) => KeyBytes::after_prefix(after),
         };
         let Some(from) = from else { return Ok(None) };
         let partition = Partition::of_table(base);
-        let span = Span::new(Some(from), KeyBytes::after_prefix(begin));
+        let span = Span::ALL.starting_at(Some(from)).ending_at(KeyBytes::after_prefix(begin));
         let request = partition.first(&span, 1);
-        let page = self.search.reader.page(request, self.search.cost).await?;
+        let page = request.read(self.search.reader.rows(), self.search.cost).await?;
         let Some(row) = page.items.first() else { return Ok(None) };
         let sort = partition.sort_of(row)?;
         let rest = KeyBytes::skip_part(sort).map_err(|_| {
@@ -340,7 +331,7 @@ impl Counting<'_> {
 
     /// The node that reads the posting list of a value.
     fn posting(&self, member: &Member) -> NodeRef {
-        let name = key_of(&[&self.family.base[..], &member.part].concat());
+        let name = key_of(&[&self.lists.base[..], &member.part].concat());
         let value = KeyBytes::decode_part(&member.part).ok().map(|(value, _)| value);
         let text = || value.as_ref().and_then(Value::as_s).unwrap_or_default().to_owned();
         let of = match self.counted {

@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use keyloom_model::OwnRow;
 use keyloom_value::{KeyBytes, Value};
 
-use crate::fetch::{RawKey, unreadable};
+use crate::error::unreadable;
+use crate::fetch::{RawKey, Rows};
 use crate::partition::Partition;
 use crate::span::Span;
 use crate::{DeletionState, Error, ReadCost, Reader, deletion_key};
@@ -51,34 +52,11 @@ pub(crate) enum Verdict {
     ReadAgain,
 }
 
-impl Reader<'_> {
-    /// Whether an entity has expired.
-    pub fn has_expired(&self, row: &OwnRow) -> bool {
-        let time = self.layout.expiry().time(row);
-        let order = time.and_then(|time| time.compare(&Value::from(self.now_ms)));
-        order.is_some_and(std::cmp::Ordering::is_le)
-    }
-
-    /// Returns what is visible of an entity whose own row was read; none if it is invisible. May read
-    /// the row again.
-    ///
-    /// # Errors
-    ///
-    /// If the store fails, or a row is damaged.
-    pub async fn seen(&self, row: OwnRow) -> Result<Option<OwnRow>, Error> {
-        let (mut state, mut row) = (ReadState::default(), row);
-        for _ in 0..ATTEMPTS_MAX {
-            let key = row.image.key.clone();
-            if let Some(seen) = state.settle(self, vec![row]).await? {
-                return Ok(seen.into_iter().next().flatten());
-            }
-            match self.get_any(&key).await? {
-                Some(again) => row = again,
-                None => return Ok(None),
-            }
-        }
-        Err(Error::Unanswered { rows: 1 })
-    }
+/// Whether an entity has expired.
+pub(crate) fn has_expired(reader: &Reader<'_>, row: &OwnRow) -> bool {
+    let time = reader.layout.expiry().time(row);
+    let order = time.and_then(|time| time.compare(&Value::from(reader.now_ms)));
+    order.is_some_and(std::cmp::Ordering::is_le)
 }
 
 impl ReadState {
@@ -100,11 +78,11 @@ impl ReadState {
         reader: &Reader<'_>,
         rows: Vec<OwnRow>,
     ) -> Result<Option<Vec<Option<OwnRow>>>, Error> {
-        let lives = |row: &OwnRow| !reader.has_expired(row);
+        let lives = |row: &OwnRow| !has_expired(reader, row);
         let of = |row: &OwnRow| row.pending.deletions().into_iter().map(str::to_owned).collect();
         let pending = rows.iter().filter(|row| !row.pending.is_empty() && lives(row));
         let named: BTreeSet<String> = pending.flat_map(|row| -> Vec<String> { of(row) }).collect();
-        if self.learn(reader, named).await? == Verdict::ReadAgain {
+        if self.learn(reader.rows(), named).await? == Verdict::ReadAgain {
             return Ok(None);
         }
         let seen = |mut row: OwnRow| {
@@ -121,16 +99,16 @@ impl ReadState {
     /// Reads how far deletions have come. One that had not happened before may have happened since.
     pub(crate) async fn learn(
         &mut self,
-        reader: &Reader<'_>,
+        rows: Rows<'_>,
         named: BTreeSet<String>,
     ) -> Result<Verdict, Error> {
         let is_open =
             |name: &String| self.known.get(name).is_none_or(|standing| *standing == Standing::Open);
         let open: Vec<String> = named.into_iter().filter(is_open).collect();
         let keys: Vec<RawKey> = open.iter().map(|name| (&deletion_key(name)).into()).collect();
-        let rows = reader.rows(&keys, &mut self.cost).await?;
+        let records = rows.get_many(&keys, &mut self.cost).await?;
         let mut verdict = Verdict::Valid;
-        for (name, row) in open.into_iter().zip(&rows) {
+        for (name, row) in open.into_iter().zip(&records) {
             let state = row
                 .as_ref()
                 .map(|row| DeletionState::read(row).map_err(|reason| unreadable(row, reason)));
@@ -148,12 +126,12 @@ impl ReadState {
     }
 
     /// Reads the records of all large deletions. Returns whether any of them has happened.
-    pub(crate) async fn has_any_happened(&mut self, reader: &Reader<'_>) -> Result<bool, Error> {
+    pub(crate) async fn has_any_happened(&mut self, rows: Rows<'_>) -> Result<bool, Error> {
         let key = deletion_key("").partition;
         let partition = Partition::of_table(key.as_bytes());
-        let (mut span, mut named) = (Span::new(None, None), BTreeSet::new());
+        let (mut span, mut named) = (Span::ALL, BTreeSet::new());
         loop {
-            let page = reader.page(partition.first(&span, PAGE_RECORDS), &mut self.cost).await?;
+            let page = partition.first(&span, PAGE_RECORDS).read(rows, &mut self.cost).await?;
             let sorts = page.items.iter().filter_map(|row| partition.sort_of(row).ok());
             let names = sorts.filter_map(|sort| KeyBytes::decode_part(sort).ok());
             named.extend(names.filter_map(|(name, _)| name.as_s().map(str::to_owned)));
@@ -161,15 +139,15 @@ impl ReadState {
             span = span.past(partition.sort_of(last)?);
         }
         let all: Vec<String> = named.iter().cloned().collect();
-        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(reader, named).await?;
+        let (Verdict::Valid | Verdict::ReadAgain) = self.learn(rows, named).await?;
         Ok(self.any_happened(&all))
     }
 
     /// After several reads: whether the deletions that had not happened at the first one have not
     /// happened since either.
-    pub(crate) async fn confirm(&mut self, reader: &Reader<'_>) -> Result<Verdict, Error> {
+    pub(crate) async fn confirm(&mut self, rows: Rows<'_>) -> Result<Verdict, Error> {
         let open = self.known.iter().filter(|(_, standing)| **standing == Standing::Open);
         let open: BTreeSet<String> = open.map(|(name, _)| name.clone()).collect();
-        self.learn(reader, open).await
+        self.learn(rows, open).await
     }
 }

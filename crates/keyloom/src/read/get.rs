@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use keyloom_model::{Entity, FieldId, UniqueId};
+use keyloom_query::UniqueRequest;
 use keyloom_value::Value;
 
 use super::page::record;
@@ -74,7 +75,8 @@ impl UniqueQuery<'_> {
         let (unique, values) = find_unique(declared, self.values)?;
         let tenant = scope.tenant_of(id)?;
         let reader = self.db.reader(&schema);
-        let row = reader.find(id, tenant.as_ref(), unique, &values).await?;
+        let request = UniqueRequest { entity: id, tenant, unique, values };
+        let row = reader.find(&request).await?;
         Ok(row.map(|row| record(&schema, row)))
     }
 

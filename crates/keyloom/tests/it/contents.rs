@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use keyloom_model::{
     Direction, EntityId, EntityKey, FieldType, Layout, List, Literal, Model, OwnRow,
 };
-use keyloom_query::{Children, CursorKey, FamilyRequest, ListRequest, Reader};
+use keyloom_query::{Children, CursorKey, FamilyRequest, ListRequest, Reader, UniqueRequest};
 use keyloom_store::{Read, Scan, Store, TableName};
 use keyloom_value::{Item, KeyBytes, Value};
 use pollster::block_on;
@@ -129,9 +129,11 @@ impl Look<'_> {
             let values =
                 fields.map(|field| row.image.fields.get(&entity.field(*field).name).cloned());
             let Some(values) = values.collect::<Option<Vec<Value>>>() else { continue };
-            let found = block_on(reader.find(row.image.key.entity, None, id, &values));
+            let (entity, tenant) = (row.image.key.entity, None);
+            let request = UniqueRequest { entity, tenant, unique: id, values };
+            let found = block_on(reader.find(&request));
             let found = found.expect("a unique value is looked up").map(|found| found.image);
-            assert_eq!(found.as_ref(), Some(&row.image), "by {values:?}");
+            assert_eq!(found.as_ref(), Some(&row.image), "by {:?}", request.values);
         }
     }
 

@@ -3,8 +3,7 @@
 
 use keyloom_store::Members;
 
-use super::intersection::ALL_OF;
-use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes, Step};
+use super::{Batch, Combination, Found, Node, NodeRef, Outline, ReadOrder, Search, Sizes, Step};
 use crate::Error;
 use crate::posting_list::PostingList;
 
@@ -79,12 +78,14 @@ impl Node for Difference {
     /// Drawn as one AND with the part that it subtracts from.
     fn outline(&self) -> Outline {
         let of = self.of.outline();
-        let mut parts = match of.step == Step::Combine(ALL_OF) {
-            true => of.parts,
-            false => vec![of],
+        let mut all = match of.step {
+            Step::Combine(Combination::All(_)) => of,
+            Step::Combine(Combination::Any | Combination::None) | Step::Read { .. } => {
+                Outline::combine(Combination::All(ReadOrder::Single), vec![of])
+            }
         };
         let excluded = self.excluded.iter().map(|node| node.outline()).collect();
-        parts.push(Outline::combine("in none of", excluded));
-        Outline::combine(ALL_OF, parts)
+        all.parts.push(Outline::combine(Combination::None, excluded));
+        all
     }
 }

@@ -3,11 +3,8 @@
 
 use keyloom_store::Members;
 
-use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes};
+use super::{Batch, Combination, Found, Node, NodeRef, Outline, ReadOrder, Search, Sizes};
 use crate::posting_list::PostingList;
-
-/// What `explain` calls an AND.
-pub(super) const ALL_OF: &str = "in all of, the rarest first";
 
 /// What matches all of some parts. The smallest comes first.
 #[derive(Clone, Debug)]
@@ -70,7 +67,8 @@ impl Node for Intersection {
     }
 
     fn outline(&self) -> Outline {
-        Outline::combine(ALL_OF, self.parts().map(|part| part.outline()).collect())
+        let all = Combination::All(ReadOrder::SmallestFirst);
+        Outline::combine(all, self.parts().map(|part| part.outline()).collect())
     }
 }
 

@@ -4,8 +4,8 @@
 
 use keyloom_store::Members;
 
-use super::intersection::{ALL_OF, estimate_all};
-use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes};
+use super::intersection::estimate_all;
+use super::{Batch, Combination, Found, Node, NodeRef, Outline, ReadOrder, Search, Sizes};
 use crate::Error;
 use crate::posting_list::PostingList;
 
@@ -94,6 +94,7 @@ impl Node for Leapfrog {
     }
 
     fn outline(&self) -> Outline {
-        Outline::combine(ALL_OF, self.parts.iter().map(|part| part.outline()).collect())
+        let all = Combination::All(ReadOrder::Seeking);
+        Outline::combine(all, self.parts.iter().map(|part| part.outline()).collect())
     }
 }

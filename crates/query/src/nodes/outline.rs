@@ -14,8 +14,43 @@ pub(crate) struct Outline {
 pub(crate) enum Step {
     /// Reads a posting list of this size.
     Read { list: PostingList, size: u64 },
-    /// Combines its parts, in these words.
-    Combine(&'static str),
+    /// Combines its parts.
+    Combine(Combination),
+}
+
+/// What matches a combination of parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Combination {
+    /// What matches all of them.
+    All(ReadOrder),
+    /// What matches any of them.
+    Any,
+    /// What matches none of them.
+    None,
+}
+
+/// The order in which the parts of an AND are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadOrder {
+    /// There is only one, besides those that must not match.
+    Single,
+    /// Their sizes are known.
+    SmallestFirst,
+    /// Their sizes are unknown: each seeks in turn, in the order of the plan.
+    Seeking,
+}
+
+impl Combination {
+    /// The combination in the words of `explain`.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            Combination::All(ReadOrder::Single) => "in all of",
+            Combination::All(ReadOrder::SmallestFirst) => "in all of, the rarest first",
+            Combination::All(ReadOrder::Seeking) => "in all of, seeking in each",
+            Combination::Any => "any of",
+            Combination::None => "in none of",
+        }
+    }
 }
 
 impl Outline {
@@ -23,7 +58,7 @@ impl Outline {
         Outline { step: Step::Read { list: list.clone(), size }, parts: vec![] }
     }
 
-    pub(crate) fn combine(words: &'static str, parts: Vec<Outline>) -> Outline {
-        Outline { step: Step::Combine(words), parts }
+    pub(crate) fn combine(combination: Combination, parts: Vec<Outline>) -> Outline {
+        Outline { step: Step::Combine(combination), parts }
     }
 }

@@ -3,12 +3,12 @@
 
 use keyloom_model::{Unreadable, attribute, ordinal_of, posting_row_prefix};
 use keyloom_store::{Direction, Members};
-use keyloom_value::{Item, KeyBytes, Value};
+use keyloom_value::{Item, Value};
 
 use super::postings::{self, Postings, ROWS_MAX};
 use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes};
 use crate::Error;
-use crate::fetch::unreadable;
+use crate::error::unreadable;
 use crate::ordinal::ordinal_key;
 use crate::partition::{PageRequest, Partition};
 use crate::posting_list::PostingList;
@@ -40,12 +40,12 @@ impl PostingRows {
         let partition = Partition::of_table(key);
         let at = [prefix, &ordinal_key(from)].concat();
         let span = match search.direction {
-            Direction::Forward => Span::new(Some(at), KeyBytes::after_prefix(prefix)),
-            Direction::Backward => Span::new(Some(prefix.to_vec()), Some(at)),
+            Direction::Forward => Span::within(prefix).starting_at(Some(at)),
+            Direction::Backward => Span::within(prefix).ending_at(Some(at)),
         };
         let (direction, limit) = (search.direction, rows.max(1) as usize);
         let request = PageRequest { partition: &partition, span: &span, direction, limit };
-        let page = search.reader.page(request, search.cost).await?;
+        let page = request.read(search.reader.rows(), search.cost).await?;
         let ordinal = |row: &Item| {
             let sort = row.get(attribute::SORT).and_then(Value::as_b);
             let ordinal = sort.and_then(|sort| ordinal_of(sort.get(prefix.len()..)?));

@@ -1,4 +1,4 @@
-//! Every node, alone and nested, returns what a filter of all ordinals returns: from any position,
+//! Every node, alone and nested, returns the same as a naive filter of all ordinals: from any position,
 //! in both directions, under any budget, in both forms of storage, and within a bound of reads.
 
 mod rig;
@@ -96,7 +96,7 @@ proptest! {
     /// `next`, one node: each batch has all ordinals between its ends, and batches go on to the end
     /// under any budget.
     #[test]
-    fn next_of_a_node_returns_what_the_set_has(
+    fn next_of_a_node_equals_a_naive_filter(
         lists in lists(), shape in flat(), from in position(), how in how(),
     ) {
         for form in FORMS {
@@ -106,7 +106,7 @@ proptest! {
 
     /// `next`, a tree of nodes.
     #[test]
-    fn next_of_a_tree_returns_what_the_set_has(
+    fn next_of_a_tree_equals_a_naive_filter(
         lists in lists(), shape in nested(), from in position(), how in how(),
     ) {
         for form in FORMS {
@@ -116,7 +116,7 @@ proptest! {
 
     /// Ordinals that a deletion has hidden are in no node, wherever in a batch they were.
     #[test]
-    fn hidden_ordinals_are_in_no_node(
+    fn hidden_ordinals_match_no_node(
         lists in lists(), shape in nested(), hidden in ordinals(), given in ordinals(),
         how in how(),
     ) {
@@ -154,7 +154,7 @@ proptest! {
 
     /// A posting list is read once, whichever way it is kept, and only where it matters.
     #[test]
-    fn a_posting_list_is_read_once(
+    fn posting_list_is_read_once(
         lists in lists(), from in position(), given in ordinals(), direction in direction(),
     ) {
         let (list, shape) = (&lists[0], Shape::List(0));
@@ -177,7 +177,7 @@ proptest! {
     /// In sets, AND reads of each list no more chunks than its smallest list has. In rows it reads
     /// of each list about as many rows as its smallest has: a few more to find out which that is.
     #[test]
-    fn and_reads_as_much_of_each_list_as_its_smallest_has(
+    fn intersection_cost_is_bounded_by_its_smallest_list(
         lists in lists(), parts in leaves(), direction in direction(), from in position(),
     ) {
         let count = parts.len() as u64;
@@ -198,7 +198,7 @@ proptest! {
 
     /// OR of sets reads of each list at most one chunk for each chunk that any list has.
     #[test]
-    fn or_reads_each_chunk_of_each_list_once(
+    fn union_reads_each_chunk_of_each_list_once(
         lists in lists(), parts in leaves(), direction in direction(), from in position(),
     ) {
         let (count, shape) = (parts.len() as u64, Shape::Any(parts));
@@ -229,7 +229,7 @@ proptest! {
 
     /// Where a list has many rows between two of the given ordinals, `retain` reads few of them.
     #[test]
-    fn retain_reads_three_rows_for_each_ordinal(
+    fn retain_reads_at_most_three_rows_per_ordinal(
         given in proptest::collection::btree_set(0..LONG, 1..40), direction in direction(),
     ) {
         let rows = Rig::new(Matching::Rows, &[(0..LONG).collect()]);
@@ -239,7 +239,7 @@ proptest! {
 
     /// Where no size is known, AND finds out which list is the smallest, and seeks in the others.
     #[test]
-    fn and_of_rows_seeks_in_long_lists(
+    fn intersection_of_rows_seeks_in_long_lists(
         short in proptest::collection::btree_set(0..LONG, 0..8), at in 0..3_usize,
         direction in direction(),
     ) {

@@ -2,7 +2,7 @@
 
 use keyloom_store::{Direction, Members};
 
-use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes};
+use super::{Batch, Combination, Found, Node, NodeRef, Outline, Search, Sizes};
 use crate::posting_list::PostingList;
 
 /// What matches any of some parts; two at least.
@@ -67,6 +67,6 @@ impl Node for Union {
     }
 
     fn outline(&self) -> Outline {
-        Outline::combine("any of", self.parts.iter().map(|part| part.outline()).collect())
+        Outline::combine(Combination::Any, self.parts.iter().map(|part| part.outline()).collect())
     }
 }

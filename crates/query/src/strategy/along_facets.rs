@@ -7,9 +7,11 @@ use keyloom_model::{Unreadable, attribute};
 use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Value};
 
+use crate::error::unreadable;
 use crate::facets::{Facets, Prefix};
-use crate::fetch::{RawKey, unreadable};
-use crate::list_scan::{Entry, ListScan};
+use crate::fetch::RawKey;
+use crate::list_part::Entry;
+use crate::list_scan::ListScan;
 use crate::nodes::NodeRef;
 use crate::partition::PageRequest;
 use crate::span::Span;
@@ -40,14 +42,14 @@ struct Stream {
 
 impl AlongFacets {
     pub(super) async fn run(&self, scan: &mut ListScan<'_>) -> Result<End, Error> {
-        if scan.span.is_empty {
+        if scan.part.span.is_empty {
             return Ok(End::Exhausted);
         }
         let (wanted, count) = (scan.wanted() + 1, self.prefixes.len().max(1));
         let rows = (2 * wanted / count).clamp(ROWS_MIN, wanted.max(ROWS_MIN));
         let stream = |prefix: &Prefix| {
             let (entries, is_read) = (VecDeque::new(), false);
-            Stream { span: scan.span.under(prefix), entries, rows, is_read }
+            Stream { span: scan.part.span.under(prefix), entries, rows, is_read }
         };
         let mut streams: Vec<Stream> = self.prefixes.iter().map(stream).collect();
         let end = self.merge(scan, &mut streams).await?;
@@ -70,7 +72,8 @@ impl AlongFacets {
         let is_certain = self.is_certain();
         loop {
             self.fill(scan, streams).await?;
-            let some = merged(streams, scan.wanted() + usize::from(is_certain), scan.direction);
+            let some =
+                merged(streams, scan.wanted() + usize::from(is_certain), scan.part.direction);
             let Some(last) = some.last().map(|entry| entry.position.clone()) else {
                 return Ok(End::Exhausted);
             };
@@ -81,7 +84,7 @@ impl AlongFacets {
             // A full page ends behind its last entity.
             match scan.wanted() {
                 0 if !is_certain => return Ok(End::Limit),
-                0 => scan.skip(last),
+                0 => scan.part.skip(last),
                 _ => scan.pass(last),
             }
             if scan.is_spent() {
@@ -96,13 +99,14 @@ impl AlongFacets {
         for stream in streams.iter_mut().filter(|s| s.entries.is_empty() && !s.is_read) {
             // No more of one combination than fit on the page.
             let rows = stream.rows.min(scan.wanted() + 1);
-            let (span, direction) = (&stream.span, scan.direction);
+            let (span, direction) = (&stream.span, scan.part.direction);
             let request = PageRequest { partition: &partition, span, direction, limit: rows };
-            let page = scan.reader.page(request, &mut scan.state.cost).await?;
+            let page = request.read(scan.reader.rows(), &mut scan.state.cost).await?;
             stream.is_read = page.last_key.is_none();
             stream.rows = rows.saturating_mul(2);
             if let Some(last) = page.items.last().or(page.last_key.as_ref()) {
-                stream.span = stream.span.clone().after(partition.sort_of(last)?, scan.direction);
+                stream.span =
+                    stream.span.clone().after(partition.sort_of(last)?, scan.part.direction);
             }
             for row in page.items {
                 stream.entries.push_back(entry(row, partition.sort(), self.facets.len())?);

@@ -5,8 +5,10 @@ use keyloom_value::Item;
 
 use super::along_column::AlongColumn;
 use super::chosen::Chosen;
+use super::cost::Chooser;
 use crate::facets::Facets;
-use crate::list_scan::{Entry, ListScan};
+use crate::list_part::Entry;
+use crate::list_scan::ListScan;
 use crate::nodes::NodeRef;
 use crate::{End, Error};
 
@@ -41,10 +43,10 @@ impl AlongList {
                 return Ok(end);
             }
             let Some(last_key) = &page.last_key else { return Ok(End::Exhausted) };
-            let position = scan.position(last_key)?;
+            let position = scan.part.position(last_key)?;
             // A full page ends behind its last entity, but whether more follow is looked up beyond.
             match scan.wanted() {
-                0 => scan.skip(position),
+                0 => scan.part.skip(position),
                 _ => scan.pass(position),
             }
             if scan.is_spent() {
@@ -58,9 +60,10 @@ impl AlongList {
     async fn go_on(&self, scan: &mut ListScan<'_>) -> Result<Option<End>, Error> {
         let request = scan.request;
         if let Some(facets) = Facets::of(scan.reader, request) {
-            match scan.search().merge(&facets, request).await? {
+            let mut chooser = Chooser { search: scan.search(), request };
+            match chooser.merge(&facets).await? {
                 Some(Chosen::AlongFacets(strategy)) => {
-                    scan.record(Chosen::AlongFacets(strategy.clone()));
+                    scan.ran.record(Chosen::AlongFacets(strategy.clone()));
                     return strategy.run(scan).await.map(Some);
                 }
                 Some(_) => return Ok(Some(End::Exhausted)),
@@ -68,7 +71,7 @@ impl AlongList {
             }
         }
         let along_column = AlongColumn { node: self.node.clone() };
-        scan.record(Chosen::AlongColumn(along_column.clone()));
+        scan.ran.record(Chosen::AlongColumn(along_column.clone()));
         along_column.run(scan).await
     }
 
@@ -79,10 +82,11 @@ impl AlongList {
         rows: Vec<Item>,
     ) -> Result<Vec<Entry>, Error> {
         let (layout, of) = (scan.reader.layout, (scan.request.entity, scan.request.list));
-        let ordinal = |row: &Item| layout.lists().ordinal_at(of, scan.partition.sort_of(row).ok()?);
+        let ordinal =
+            |row: &Item| layout.lists().ordinal_at(of, scan.part.partition.sort_of(row).ok()?);
         let ordinals: Vec<Option<u64>> = rows.iter().map(ordinal).collect();
         let matches = scan.which_match(&*self.node, &ordinals).await?;
         let kept = rows.into_iter().zip(matches).filter(|(_, matches)| *matches);
-        kept.map(|(row, _)| scan.entry(row)).collect()
+        kept.map(|(row, _)| scan.part.entry(row)).collect()
     }
 }

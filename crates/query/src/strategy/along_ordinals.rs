@@ -4,7 +4,8 @@ use keyloom_store::Direction;
 
 use crate::bound::PageBound;
 use crate::fetch::BATCH_MAX;
-use crate::list_scan::{Entry, ListScan};
+use crate::list_part::Entry;
+use crate::list_scan::ListScan;
 use crate::nodes::NodeRef;
 use crate::ordinal::{OrdinalKey, Owners};
 use crate::{End, Error};
@@ -23,13 +24,13 @@ impl AlongOrdinals {
     ) -> Result<End, Error> {
         let from = match begin {
             None => Some(scan.search().start()),
-            Some(bound) => bound.ordinal_beyond(scan.direction),
+            Some(bound) => bound.ordinal_beyond(scan.part.direction),
         };
         let Some(mut from) = from else { return Ok(End::Exhausted) };
         loop {
             let batch = scan.search().next(&*self.node, from).await?;
             let next = scan.search().next_after(&batch);
-            let mut left = batch.ordinals.along(scan.direction).peekable();
+            let mut left = batch.ordinals.along(scan.part.direction).peekable();
             while left.peek().is_some() {
                 let count = scan.wanted().min(BATCH_MAX);
                 let some: Vec<u64> = left.by_ref().take(count).collect();
@@ -49,7 +50,7 @@ impl AlongOrdinals {
                 return Ok(End::Exhausted);
             };
             from = next;
-            scan.pass_bound(PageBound::behind_ordinal(through, scan.direction));
+            scan.pass_bound(PageBound::behind_ordinal(through, scan.part.direction));
             if scan.is_spent() {
                 return Ok(End::Budget);
             }
@@ -82,7 +83,7 @@ async fn fetch_ordinals(
         Some(keys) => keys,
         None => scan.ordinals().keys(&ascending, &mut scan.state.cost).await?,
     };
-    if scan.direction == Direction::Backward {
+    if scan.part.direction == Direction::Backward {
         keys.reverse();
     }
     let entry = |OrdinalKey { position, key }| Entry { position, key };
@@ -94,7 +95,7 @@ async fn fetch_ordinals(
     }
     // Entities that are gone are decided on too.
     if let Some(last) = ordinals.last().filter(|_| entries.is_empty()) {
-        scan.pass_bound(PageBound::behind_ordinal(*last, scan.direction));
+        scan.pass_bound(PageBound::behind_ordinal(*last, scan.part.direction));
     }
     Ok(true)
 }

@@ -2,19 +2,21 @@
 
 use std::sync::Arc;
 
-use keyloom_model::{Link, OnDelete};
+use keyloom_model::{Layout, Link, OnDelete};
 
 use super::along_column::AlongColumn;
 use super::along_facets::AlongFacets;
 use super::along_list::AlongList;
 use super::along_ordinals::AlongOrdinals;
+use super::cost::Chooser;
+use super::fetch_each;
 use super::small_set::SmallSet;
 use crate::bound::PageBound;
 use crate::hidden::Hidden;
 use crate::list_scan::ListScan;
 use crate::nodes::{Node, NodeRef};
 use crate::posting_list::PostingOwner;
-use crate::{End, Error, Filter, ListRequest, Reader};
+use crate::{End, Error, Filter, ListRequest};
 
 /// How a page is found. Cheap to clone, for the record of what ran.
 #[derive(Clone, Debug)]
@@ -43,51 +45,45 @@ impl Chosen {
             Chosen::SmallSet(strategy) => Some(&*strategy.node),
         }
     }
-}
 
-impl ListScan<'_> {
-    /// Reads a page, beyond a bound.
-    pub(crate) async fn run_chosen(&mut self, begin: Option<&PageBound>) -> Result<End, Error> {
-        let chosen = self.choose().await?;
-        self.record(chosen.clone());
-        match chosen {
-            Chosen::Nothing => Ok(End::Exhausted),
-            Chosen::Each(_) => self.fetch_each().await,
-            Chosen::AlongList(strategy) => strategy.run(self).await,
-            Chosen::AlongFacets(strategy) => strategy.run(self).await,
-            Chosen::AlongOrdinals(strategy) => strategy.run(self, begin).await,
-            Chosen::AlongColumn(strategy) => strategy.run_or_list(self).await,
-            Chosen::SmallSet(strategy) => strategy.run(self).await,
-        }
-    }
-
-    async fn choose(&mut self) -> Result<Chosen, Error> {
-        let request = self.request;
+    /// Chooses how to read a page.
+    pub(crate) async fn choose(scan: &mut ListScan<'_>) -> Result<Chosen, Error> {
+        let (reader, request) = (scan.reader, scan.request);
         if request.filter.is_none() {
             return Ok(Chosen::Each(None));
         }
         // Invisible entities are left out when they are fetched. But one that has lost a reference may
         // pass because of that, and must be found.
-        if self.reader.can_join(request) {
-            let owner = PostingOwner::of(self.reader, request);
-            self.hidden = Hidden::read(self.reader, owner, &mut self.state).await?;
+        if can_join(reader.layout, request) {
+            let owner = PostingOwner::of(reader, request);
+            scan.hidden = Hidden::read(reader, owner, &mut scan.state).await?;
         }
-        self.search().choose(request).await
+        Chooser { search: scan.search(), request }.choose().await
     }
 
-    /// Records that a strategy runs from here on.
-    pub(super) fn record(&mut self, chosen: Chosen) {
-        self.ran.record(chosen);
+    /// Reads a page, beyond a bound.
+    pub(crate) async fn run(
+        &self,
+        scan: &mut ListScan<'_>,
+        begin: Option<&PageBound>,
+    ) -> Result<End, Error> {
+        match self {
+            Chosen::Nothing => Ok(End::Exhausted),
+            Chosen::Each(_) => fetch_each::run(scan).await,
+            Chosen::AlongList(strategy) => strategy.run(scan).await,
+            Chosen::AlongFacets(strategy) => strategy.run(scan).await,
+            Chosen::AlongOrdinals(strategy) => strategy.run(scan, begin).await,
+            Chosen::AlongColumn(strategy) => strategy.run_or_list(scan).await,
+            Chosen::SmallSet(strategy) => strategy.run(scan).await,
+        }
     }
 }
 
-impl Reader<'_> {
-    /// Whether an entity can pass the filter because it has lost a reference.
-    fn can_join(&self, request: &ListRequest) -> bool {
-        let facets = &self.layout.model().entity(request.entity).list(request.list).facets;
-        let is_cleared =
-            |link: &Link| link.on_delete == OnDelete::Clear && facets.contains(&link.field);
-        request.filter.as_ref().is_some_and(Filter::passes_without)
-            && self.layout.references().of(request.entity).iter().any(is_cleared)
-    }
+/// Whether an entity can pass the filter because it has lost a reference.
+fn can_join(layout: &Layout, request: &ListRequest) -> bool {
+    let facets = &layout.model().entity(request.entity).list(request.list).facets;
+    let is_cleared =
+        |link: &Link| link.on_delete == OnDelete::Clear && facets.contains(&link.field);
+    request.filter.as_ref().is_some_and(Filter::passes_without)
+        && layout.references().of(request.entity).iter().any(is_cleared)
 }

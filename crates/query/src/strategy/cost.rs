@@ -13,7 +13,8 @@ use super::along_ordinals::AlongOrdinals;
 use super::chosen::Chosen;
 use super::small_set::SmallSet;
 use crate::facets::{COMBINATIONS_MAX, Facets};
-use crate::nodes::{Node, NodeRef, Search};
+use crate::nodes::{Node, NodeRef, PostingRows, Search};
+use crate::plan::{Scope, SizedPlan};
 use crate::{Error, ListRequest};
 
 /// How many matches are sorted, at most.
@@ -34,28 +35,36 @@ const BLOCKS_PER_ROW: u64 = 8;
 /// be at its end.
 const PATIENCE: u64 = 4;
 
-impl Search<'_> {
+/// Chooses the strategy of a request.
+pub(crate) struct Chooser<'c> {
+    pub(crate) search: Search<'c>,
+    pub(crate) request: &'c ListRequest,
+}
+
+impl Chooser<'_> {
     /// Chooses how to find a page of matches.
-    pub(crate) async fn choose(&mut self, request: &ListRequest) -> Result<Chosen, Error> {
-        let is_numbered = self.reader.layout.ordinals().slot(request.entity).is_some();
+    pub(crate) async fn choose(&mut self) -> Result<Chosen, Error> {
+        let (request, layout) = (self.request, self.search.reader.layout);
+        let is_numbered = layout.ordinals().slot(request.entity).is_some();
         if request.filter.is_none() || request.strategy == Strategy::Walk || !is_numbered {
             return Ok(Chosen::Each(None));
         }
-        let facets = self.facets(request);
+        let facets = self.facets();
         if let Some(facets) = &facets
-            && self.is_merged_at_once(facets, request.strategy)
-            && let Some(choice) = self.merge(facets, request).await?
+            && self.is_merged_at_once(facets)
+            && let Some(choice) = self.merge(facets).await?
         {
             return Ok(choice);
         }
-        let (node, list_size) = self.sized_node(request).await?;
+        let SizedPlan { node, list_size } = SizedPlan::read(&mut self.search, request).await?;
         let Some(node) = node else { return Ok(Chosen::Nothing) };
-        let entity = self.reader.layout.model().entity(request.entity);
-        if entity.list(request.list).order.is_empty() {
+        if layout.model().entity(request.entity).list(request.list).order.is_empty() {
             return Ok(Chosen::AlongOrdinals(AlongOrdinals { node }));
         }
-        let has_sets = self.sets().is_some();
-        if let Some(facets) = facets.filter(|_| has_sets) {
+        if self.search.sets().is_none() {
+            return self.sort_or_fetch_each(node, list_size).await;
+        }
+        if let Some(facets) = facets {
             let passing = node.estimate(list_size).max(1);
             let walked = u64::from(request.limit).saturating_mul(list_size) / passing;
             let count = facets.known_count().unwrap_or(COMBINATIONS_USUAL) as u64;
@@ -63,19 +72,22 @@ impl Search<'_> {
                 let rows_max = Some(walked.saturating_mul(PATIENCE));
                 return Ok(Chosen::AlongList(AlongList { node, rows_max }));
             }
-            if let Some(choice) = self.merge(&facets, request).await? {
+            if let Some(choice) = self.merge(&facets).await? {
                 return Ok(choice);
             }
         }
-        if has_sets {
-            return Ok(by_column_or_list(node, request, list_size));
-        }
+        Ok(by_column_or_list(node, request, list_size))
+    }
+
+    /// Without sets: by sorting the matches if they are few, otherwise fetching each entity.
+    async fn sort_or_fetch_each(&mut self, node: NodeRef, list_size: u64) -> Result<Chosen, Error> {
+        let request = self.request;
         let small = self.small_set(&*node, SORT_MAX).await?;
         let list_size = match &small {
             // No more of the list than decides whether sorting is cheaper.
             Some(small) => {
                 let needed = small.len().saturating_mul(small.len()).div_ceil(request.limit.into());
-                self.count_list(request, needed.min(LIST_COUNTED_MAX)).await?
+                self.count_list(needed.min(LIST_COUNTED_MAX)).await?
             }
             None => list_size,
         };
@@ -92,47 +104,41 @@ impl Search<'_> {
     }
 
     /// What the filter says about facets, if the list has index keys by facet.
-    fn facets(&self, request: &ListRequest) -> Option<Facets> {
-        match request.strategy {
-            Strategy::Cheapest | Strategy::Merge => Facets::of(self.reader, request),
+    fn facets(&self) -> Option<Facets> {
+        match self.request.strategy {
+            Strategy::Cheapest | Strategy::Merge => Facets::of(self.search.reader, self.request),
             Strategy::Walk | Strategy::Match => None,
         }
     }
 
     /// Without sets, no other strategy is bounded.
-    fn is_merged_at_once(&self, facets: &Facets, strategy: Strategy) -> bool {
-        strategy == Strategy::Merge
-            || self.sets().is_none()
+    fn is_merged_at_once(&self, facets: &Facets) -> bool {
+        self.request.strategy == Strategy::Merge
+            || self.search.sets().is_none()
             || facets.known_count().is_some_and(|count| count <= COMBINATIONS_FEW)
     }
 
     /// None if too many combinations pass.
-    pub(crate) async fn merge(
-        &mut self,
-        facets: &Facets,
-        request: &ListRequest,
-    ) -> Result<Option<Chosen>, Error> {
+    pub(crate) async fn merge(&mut self, facets: &Facets) -> Result<Option<Chosen>, Error> {
         if facets.known_count().is_some_and(|count| count > COMBINATIONS_MAX) {
             return Ok(None);
         }
-        let Some(prefixes) = facets.prefixes(self.reader, self.cost).await? else {
+        let search = &mut self.search;
+        let Some(prefixes) = facets.prefixes(search.reader, search.cost).await? else {
             return Ok(None);
         };
         if prefixes.is_empty() {
             return Ok(Some(Chosen::Nothing));
         }
-        if self.sets().is_none() || facets.is_all {
-            let facets = facets.clone();
-            let strategy = AlongFacets { facets, prefixes, node: None };
-            return Ok(Some(Chosen::AlongFacets(Arc::new(strategy))));
-        }
-        Ok(Some(match self.sized_node(request).await?.0 {
-            node @ Some(_) => {
-                let facets = facets.clone();
-                Chosen::AlongFacets(Arc::new(AlongFacets { facets, prefixes, node }))
-            }
-            None => Chosen::Nothing,
-        }))
+        let node = match search.sets().is_none() || facets.is_all {
+            true => None,
+            false => match SizedPlan::read(search, self.request).await?.node {
+                None => return Ok(Some(Chosen::Nothing)),
+                node => node,
+            },
+        };
+        let strategy = AlongFacets { facets: facets.clone(), prefixes, node };
+        Ok(Some(Chosen::AlongFacets(Arc::new(strategy))))
     }
 
     /// Returns all matches, if they are few.
@@ -141,19 +147,27 @@ impl Search<'_> {
         node: &dyn Node,
         count_max: u64,
     ) -> Result<Option<Members>, Error> {
-        let (mut from, mut all) = (self.start(), Members::default());
+        let search = &mut self.search;
+        let (mut from, mut all) = (search.start(), Members::default());
         loop {
-            let batch = self.next(node, from).await?;
+            let batch = search.next(node, from).await?;
             all.or(&batch.ordinals);
             if all.len() > count_max {
                 return Ok(None);
             }
-            match self.next_after(&batch) {
+            match search.next_after(&batch) {
                 None => return Ok(Some(all)),
-                Some(_) if self.is_spent() => return Ok(None),
+                Some(_) if search.is_spent() => return Ok(None),
                 Some(next) => from = next,
             }
         }
+    }
+
+    /// Counts the part of the list that the request is about, up to a bound, where posting lists are
+    /// rows.
+    async fn count_list(&mut self, count_max: u64) -> Result<u64, Error> {
+        let Some(list) = Scope::of(&self.search, self.request).list() else { return Ok(0) };
+        Ok(PostingRows::new(list).first_members(&mut self.search, count_max).await?.0.len())
     }
 }
 

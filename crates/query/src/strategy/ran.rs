@@ -7,7 +7,7 @@ use super::Chosen;
 pub struct Ran(Vec<Chosen>);
 
 impl Ran {
-    pub(super) fn record(&mut self, chosen: Chosen) {
+    pub(crate) fn record(&mut self, chosen: Chosen) {
         self.0.push(chosen);
     }
 

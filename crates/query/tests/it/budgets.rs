@@ -1,4 +1,4 @@
-//! Every call is bounded, says what it has read, and gets on.
+//! Every call is bounded, reports what it has read, and makes progress.
 
 use keyloom_model::Image;
 use keyloom_query::{Budget, End, Error, ListRequest, Reader};
@@ -33,7 +33,7 @@ fn expected(numbers: impl Iterator<Item = i64>) -> Vec<String> {
 }
 
 #[test]
-fn the_smallest_budget_still_walks_the_whole_list() {
+fn smallest_budget_still_reaches_the_end_of_the_list() {
     Rig::each(MODEL, |rig| {
         rig.put_own(&(0..30).map(|number| task(rig, number, 9)).collect::<Vec<_>>());
         let budgets = [
@@ -59,7 +59,7 @@ fn the_smallest_budget_still_walks_the_whole_list() {
 }
 
 #[test]
-fn a_page_that_finds_nothing_ends_with_its_budget_and_goes_on() {
+fn empty_page_ends_at_its_budget_with_a_cursor() {
     Rig::each(MODEL, |rig| {
         for number in 0..90 {
             let mut image = task(rig, number, 9);
@@ -77,7 +77,7 @@ fn a_page_that_finds_nothing_ends_with_its_budget_and_goes_on() {
 }
 
 #[test]
-fn bytes_are_counted_and_end_a_page() {
+fn byte_budget_ends_a_page() {
     Rig::each(MODEL, |rig| {
         rig.put_own(&(0..150).map(|number| task(rig, number, 10_000)).collect::<Vec<_>>());
         let budget = Budget { bytes: 500_000, ..Budget::STANDARD };
@@ -90,7 +90,7 @@ fn bytes_are_counted_and_end_a_page() {
 }
 
 #[test]
-fn a_page_costs_one_query_and_a_batch_for_each_hundred() {
+fn page_costs_one_query_and_one_batch_per_100_rows() {
     Rig::each(MODEL, |rig| {
         rig.put_own(&(0..250).map(|number| task(rig, number, 9)).collect::<Vec<_>>());
         let watched = Watched::new(&rig.store);
@@ -107,7 +107,7 @@ fn a_page_costs_one_query_and_a_batch_for_each_hundred() {
 }
 
 #[test]
-fn what_a_batch_leaves_is_asked_for_again_and_not_forever() {
+fn unprocessed_rows_are_retried_a_limited_number_of_times() {
     Rig::each(MODEL, |rig| {
         rig.put_own(&(0..120).map(|number| task(rig, number, 9)).collect::<Vec<_>>());
         let mut watched = Watched::new(&rig.store);
@@ -117,7 +117,7 @@ fn what_a_batch_leaves_is_asked_for_again_and_not_forever() {
             let reader = Reader { store: &watched, ..rig.reader() };
             let page = reader.list(&request, &rig.cursors, None).block_on().unwrap();
             assert_eq!(ids(&[page]), expected(0..110));
-            // The first one comes last, and without it no page would get on.
+            // The store returns the first row last, and without it no page would make progress.
             let budget = Budget { bytes: 1, ..Budget::STANDARD };
             let request = ListRequest { budget, ..request.clone() };
             let page = reader.list(&request, &rig.cursors, None).block_on().unwrap();
@@ -131,9 +131,9 @@ fn what_a_batch_leaves_is_asked_for_again_and_not_forever() {
     });
 }
 
-/// An index that lags leads to rows that are gone or elsewhere: what the table says counts.
+/// An index that lags leads to rows that are deleted or have moved: the table decides.
 #[test]
-fn what_moved_or_went_since_the_index_was_written_is_left_out() {
+fn entities_moved_or_deleted_since_the_index_are_left_out() {
     Rig::each(MODEL, |rig| {
         rig.put_own(&(0..10).map(|number| task(rig, number, 9)).collect::<Vec<_>>());
         let watched = Watched::new(&rig.store);

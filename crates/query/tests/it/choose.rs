@@ -1,4 +1,4 @@
-//! Which declared query answers: compared with a rule that looks at one condition at a time.
+//! Which declared query is chosen, compared with a rule that looks at one condition at a time.
 
 use keyloom_model::{Entity, FieldId, ListId, Model, UniqueId};
 use keyloom_query::{Candidates, Chosen, ChosenList, Comparison, Condition};
@@ -42,8 +42,8 @@ fn takes(entity: &Entity, list: ListId, conditions: &[Condition]) -> bool {
         })
 }
 
-/// Every condition that a chosen list means, whatever it means for it.
-fn meant(chosen: &ChosenList) -> Vec<Condition> {
+/// Every condition that a chosen list uses, in whichever role.
+fn used(chosen: &ChosenList) -> Vec<Condition> {
     let equal = |field: FieldId, value: &Value| Condition {
         field,
         comparison: Comparison::Equal,
@@ -57,7 +57,7 @@ fn meant(chosen: &ChosenList) -> Vec<Condition> {
 
 proptest! {
     #[test]
-    fn the_list_that_reads_the_least_takes_every_condition_once(
+    fn chosen_list_reads_least_and_uses_every_condition_once(
         given in proptest::collection::vec((0..5_usize, comparison(), 0..3_i64), 0..6),
         has_tags: bool,
     ) {
@@ -80,7 +80,7 @@ proptest! {
         prop_assert_eq!(chosen.as_ref().map(|chosen| chosen.by.len()), most);
         if let Some(chosen) = &chosen {
             prop_assert!(able.contains(&&chosen.list));
-            let mut left = meant(chosen);
+            let mut left = used(chosen);
             for condition in &conditions {
                 let at = left.iter().position(|one| one == condition);
                 prop_assert!(at.is_some(), "{condition:?} is lost");

@@ -1,4 +1,4 @@
-//! Cursors cannot be made, changed, or used for another question.
+//! Cursors cannot be forged, changed, or used for another query.
 
 use std::ops::Bound;
 
@@ -64,7 +64,7 @@ fn refusal(rig: &Rig, request: &ListRequest, cursor: &str) -> CursorError {
 }
 
 #[test]
-fn a_cursor_that_is_changed_anywhere_is_refused() {
+fn changed_cursor_is_rejected() {
     let rig = filled(MODEL);
     let request = request(&rig, "mixed");
     let good = cursor(&rig, &request);
@@ -74,10 +74,11 @@ fn a_cursor_that_is_changed_anywhere_is_refused() {
             let mut bad = good.clone();
             bad.replace_range(at..=at, other.encode_utf8(&mut [0; 4]));
             let error = refusal(&rig, &request, &bad);
-            // The first eight bits are the version; the last character has bits that mean nothing.
-            let shape_is_lost = at < 2 || at + 1 == good.len();
+            // The first eight bits are the version; the last character has unused bits.
+            let is_format_broken = at < 2 || at + 1 == good.len();
             assert!(
-                error == CursorError::Changed || shape_is_lost && error == CursorError::NotACursor,
+                error == CursorError::Changed
+                    || is_format_broken && error == CursorError::NotACursor,
                 "{at} {other}: {error}"
             );
         }
@@ -94,7 +95,7 @@ fn a_cursor_that_is_changed_anywhere_is_refused() {
 }
 
 #[test]
-fn what_is_no_cursor_is_called_so() {
+fn text_that_is_no_cursor_is_reported_as_such() {
     let rig = filled(MODEL);
     let request = request(&rig, "mixed");
     let long = "AQ".repeat(1_000_000);
@@ -104,7 +105,7 @@ fn what_is_no_cursor_is_called_so() {
 }
 
 #[test]
-fn a_cursor_of_another_store_is_refused() {
+fn cursor_of_another_store_is_rejected() {
     let (rig, mut other) = (filled(MODEL), filled(MODEL));
     other.cursors = CursorKey::new([8; 32]);
     let request = request(&rig, "mixed");
@@ -114,7 +115,7 @@ fn a_cursor_of_another_store_is_refused() {
 }
 
 #[test]
-fn a_cursor_serves_its_question_only() {
+fn cursor_is_valid_only_for_its_query() {
     let rig = filled(MODEL);
     let asked = request(&rig, "mixed");
     let good = cursor(&rig, &asked);
@@ -138,7 +139,7 @@ fn a_cursor_serves_its_question_only() {
     for other in others {
         assert_eq!(refusal(&rig, &other, &good), CursorError::OtherQuery, "{other:?}");
     }
-    // How much is read at once is no part of the question.
+    // How much is read at once is not part of the query.
     let budget = Budget { rows: 3, ..Budget::STANDARD };
     for same in [ListRequest { limit: 7, ..asked.clone() }, ListRequest { budget, ..asked }] {
         rig.reader().list(&same, &rig.cursors, Some(&good)).block_on().unwrap();
@@ -146,7 +147,7 @@ fn a_cursor_serves_its_question_only() {
 }
 
 #[test]
-fn a_cursor_does_not_outlive_what_its_list_means() {
+fn cursor_is_rejected_after_its_list_changes_meaning() {
     let mut rig = filled(MODEL);
     let good = cursor(&rig, &request(&rig, "mixed"));
     let filtered = cursor(&rig, &request(&rig, "ranked"));
@@ -174,7 +175,7 @@ fn a_cursor_does_not_outlive_what_its_list_means() {
 }
 
 #[test]
-fn refusals_say_what_to_do() {
+fn cursor_errors_say_how_to_recover() {
     let texts = [CursorError::NotACursor, CursorError::Changed, CursorError::OtherQuery];
     let expected = [
         "Invalid cursor: pass `next` or `previous` unchanged, or none for the first page.",
@@ -190,7 +191,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2_000) })]
 
     #[test]
-    fn no_text_passes_for_a_cursor(text in prop_oneof![any::<String>(), "[A-Za-z0-9_-]{0,200}", "AQ[A-Za-z0-9_-]{42,80}"]) {
+    fn random_text_is_never_a_valid_cursor(text in prop_oneof![any::<String>(), "[A-Za-z0-9_-]{0,200}", "AQ[A-Za-z0-9_-]{42,80}"]) {
         thread_local!(static RIG: Rig = filled(MODEL));
         RIG.with(|rig| {
             let error = refusal(rig, &request(rig, "mixed"), &text);

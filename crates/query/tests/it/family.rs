@@ -30,27 +30,44 @@ const MODEL: &str = r#"
     parent = "note"
 "#;
 
-fn key(rig: &Rig, entity: &str, id: &str) -> EntityKey {
-    EntityKey { tenant: Some("a".into()), ..rig.key(entity, id) }
+/// The child of a contact.
+#[derive(Clone, Copy)]
+struct Child<'c> {
+    parent: &'c str,
+    id: &'c str,
+}
+
+/// The same key, of the tenant that all entities here are of.
+fn of_tenant(key: EntityKey) -> EntityKey {
+    EntityKey { tenant: Some("a".into()), ..key }
 }
 
 fn contact(rig: &Rig, id: &str) -> Image {
     let image = rig.image("contact", id, [("domain", "a".into())]);
-    Image { key: key(rig, "contact", id), ..image }
+    Image { key: of_tenant(image.key), ..image }
 }
 
-fn method(rig: &Rig, parent: &str, id: &str) -> Image {
+fn method(rig: &Rig, child: Child<'_>) -> Image {
+    let Child { parent, id } = child;
     let image = rig.image("method", id, [("contact", parent.into()), ("address", id.into())]);
-    Image { key: key(rig, "method", id), ..image }
+    Image { key: of_tenant(image.key), ..image }
 }
 
-fn note(rig: &Rig, parent: &str, id: &str, body_bytes: usize) -> Image {
+fn note(rig: &Rig, child: Child<'_>, body_bytes: usize) -> Image {
+    let Child { parent, id } = child;
     let fields = [("contact", parent.into()), ("body", "x".repeat(body_bytes).into())];
-    Image { key: key(rig, "note", id), ..rig.image("note", id, fields) }
+    let image = rig.image("note", id, fields);
+    Image { key: of_tenant(image.key), ..image }
 }
 
-fn request(rig: &Rig, id: &str, children: Children, limit: u32) -> FamilyRequest {
-    FamilyRequest { parent: key(rig, "contact", id), children, limit }
+fn of_ann(id: &str) -> Child<'_> {
+    Child { parent: "ann", id }
+}
+
+/// A request for the first 9 children of a contact.
+fn request(rig: &Rig, id: &str) -> FamilyRequest {
+    let parent = of_tenant(rig.key("contact", id));
+    FamilyRequest { parent, children: Children::All, limit: 9 }
 }
 
 /// The parent with all its children, page by page.
@@ -63,7 +80,7 @@ fn whole(rig: &Rig, request: &FamilyRequest) -> Option<(Image, Vec<Image>)> {
         let page = reader.children(request, &rig.cursors, Some(&cursor)).block_on().unwrap()?;
         assert!(page.children.len() <= request.limit as usize);
         children.extend(page.children.into_iter().map(|child| child.image));
-        assert!(page.next != Some(cursor), "it does not get on");
+        assert!(page.next != Some(cursor), "the cursor does not advance");
         next = page.next;
     }
     Some((parent.image, children))
@@ -74,17 +91,17 @@ fn ids(children: &[Image]) -> Vec<&str> {
 }
 
 #[test]
-fn a_family_is_the_parent_and_its_children_whatever_the_page() {
+fn children_are_the_same_for_any_page_size() {
     Rig::each(MODEL, |rig| {
         let ann = contact(rig, "ann");
         let neighbours = ["an", "ann\0", "ann#", "anna"].map(|id| contact(rig, id));
         let methods: Vec<Image> =
-            (0..7).map(|number| method(rig, "ann", &format!("m{number}"))).collect();
+            (0..7).map(|number| method(rig, of_ann(&format!("m{number}")))).collect();
         let notes: Vec<Image> =
-            (0..5).map(|number| note(rig, "ann", &format!("n{number}"), 9)).collect();
+            (0..5).map(|number| note(rig, of_ann(&format!("n{number}")), 9)).collect();
         let strangers = neighbours.iter().map(|other| {
-            let id = &other.key.id;
-            method(rig, id, &format!("of {id}"))
+            let parent = &other.key.id;
+            method(rig, Child { parent, id: &format!("of {parent}") })
         });
         let strangers: Vec<Image> = strangers.collect();
         let all = [&[ann.clone()][..], &neighbours, &methods, &notes, &strangers].concat();
@@ -98,29 +115,30 @@ fn a_family_is_the_parent_and_its_children_whatever_the_page() {
         ];
         for (children, expected) in cases {
             for limit in 1..14 {
-                let found = whole(rig, &request(rig, "ann", children, limit)).unwrap();
+                let request = FamilyRequest { children, limit, ..request(rig, "ann") };
+                let found = whole(rig, &request).unwrap();
                 assert_eq!(found, (ann.clone(), expected.clone()), "{limit}");
             }
-            let (reader, three) = (rig.reader(), request(rig, "ann", children, 3));
-            let first = reader.children(&three, &rig.cursors, None).block_on().unwrap();
+            let three = FamilyRequest { children, limit: 3, ..request(rig, "ann") };
+            let first = rig.reader().children(&three, &rig.cursors, None).block_on().unwrap();
             let first = first.unwrap().children.into_iter().map(|child| child.image);
             assert_eq!(first.collect::<Vec<_>>(), expected[..3]);
-            let full = request(rig, "ann", children, u32::try_from(expected.len()).unwrap());
+            let full = FamilyRequest { limit: u32::try_from(expected.len()).unwrap(), ..three };
             let family = rig.reader().family(&full, &rig.cursors).block_on().unwrap().unwrap();
             assert_eq!(family.next, None, "a full last page is known");
         }
-        let (_, children) = whole(rig, &request(rig, "anna", Children::All, 9)).unwrap();
+        let (_, children) = whole(rig, &request(rig, "anna")).unwrap();
         assert_eq!(ids(&children), ["of anna"]);
     });
 }
 
 #[test]
-fn a_family_is_one_read() {
+fn parent_with_children_is_one_read() {
     Rig::each(MODEL, |rig| {
         rig.put(&contact(rig, "ann"));
-        rig.put(&note(rig, "ann", "n", 9));
+        rig.put(&note(rig, of_ann("n"), 9));
         let line = rig.image("line", "l", [("note", "n".into())]);
-        rig.put(&Image { key: key(rig, "line", "l"), ..line });
+        rig.put(&Image { key: of_tenant(line.key), ..line });
         let watched = Watched::new(&rig.store);
         let reader = Reader { store: &watched, ..rig.reader() };
         let counts = |request: &FamilyRequest| {
@@ -128,46 +146,49 @@ fn a_family_is_one_read() {
             assert_eq!(family.unwrap().children.len(), 1);
             watched.take_counts()
         };
-        assert_eq!(counts(&request(rig, "ann", Children::All, 9)), [0, 1, 0]);
-        let of_note = Children::Of(rig.entity("note"));
-        assert_eq!(counts(&request(rig, "ann", of_note, 9)), [1, 1, 0], "one kind of two");
-        let lines = Children::Of(rig.entity("line"));
-        let only_kind = FamilyRequest { parent: key(rig, "note", "n"), children: lines, limit: 9 };
+        assert_eq!(counts(&request(rig, "ann")), [0, 1, 0]);
+        let children = Children::Of(rig.entity("note"));
+        let one_kind = FamilyRequest { children, ..request(rig, "ann") };
+        assert_eq!(counts(&one_kind), [1, 1, 0], "one kind of two");
+        let (parent, children) =
+            (of_tenant(rig.key("note", "n")), Children::Of(rig.entity("line")));
+        let only_kind = FamilyRequest { parent, children, limit: 9 };
         assert_eq!(counts(&only_kind), [0, 1, 0]);
     });
 }
 
 #[test]
-fn who_is_not_seen_has_no_family_and_is_in_none() {
+fn invisible_parents_and_children_are_left_out() {
     Rig::each(MODEL, |rig| {
         let mut gone = contact(rig, "gone");
         gone.fields.insert("until", NOW_MS);
         rig.put(&gone);
-        rig.put(&method(rig, "gone", "of gone"));
+        rig.put(&method(rig, Child { parent: "gone", id: "of gone" }));
         rig.put(&contact(rig, "ann"));
         let expiring = [("m1", 0), ("m2", 1), ("m3", -1)];
         for (id, after_ms) in expiring {
-            let mut image = method(rig, "ann", id);
+            let mut image = method(rig, of_ann(id));
             image.fields.insert("until", NOW_MS + after_ms);
             rig.put(&image);
         }
-        rig.put_marked(&method(rig, "ann", "m4"), "t");
+        rig.put_marked(&method(rig, of_ann("m4")), "t");
         rig.put_marked(&contact(rig, "bob"), "t");
-        rig.put_marked(&method(rig, "bob", "of bob"), "t");
-        // No own row: what is left of a contact is no contact.
-        rig.put(&method(rig, "nobody", "of nobody"));
+        rig.put_marked(&method(rig, Child { parent: "bob", id: "of bob" }), "t");
+        // The parent has no own row, so it does not exist.
+        rig.put(&method(rig, Child { parent: "nobody", id: "of nobody" }));
 
         let children = |id: &str| {
             [Children::All, Children::Of(rig.entity("method"))].map(|children| {
-                let found = whole(rig, &request(rig, id, children, 1));
+                let request = FamilyRequest { children, limit: 1, ..request(rig, id) };
+                let found = whole(rig, &request);
                 found.map(|(_, children)| ids(&children).join(" "))
             })
         };
         let some = |ids: &str| [Some(ids.to_owned()), Some(ids.to_owned())];
-        let mut task = deletion_key("t").to_item();
+        let mut record = deletion_key("t").to_item();
         for state in [DeletionState::Marking, DeletionState::Sweeping] {
-            task.insert(DeletionState::ATTRIBUTE, state.to_value());
-            rig.put_row(task.clone());
+            record.insert(DeletionState::ATTRIBUTE, state.to_value());
+            rig.put_row(record.clone());
             assert_eq!(
                 [children("gone"), children("nobody"), children("")],
                 [const { [None, None] }; 3]
@@ -181,20 +202,20 @@ fn who_is_not_seen_has_no_family_and_is_in_none() {
                 }
             }
         }
-        let request = request(rig, "gone", Children::All, 9);
+        let request = request(rig, "gone");
         assert_eq!(rig.reader().children(&request, &rig.cursors, None).block_on().unwrap(), None);
     });
 }
 
 /// A store ends a page at 1 MiB, whatever the limit.
 #[test]
-fn large_children_come_on_several_pages() {
+fn large_children_span_several_pages() {
     Rig::each(MODEL, |rig| {
         rig.put(&contact(rig, "ann"));
         let notes: Vec<Image> =
-            (0..9).map(|number| note(rig, "ann", &format!("n{number}"), 300_000)).collect();
+            (0..9).map(|number| note(rig, of_ann(&format!("n{number}")), 300_000)).collect();
         notes.iter().for_each(|image| rig.put(image));
-        let request = request(rig, "ann", Children::All, 100);
+        let request = FamilyRequest { limit: 100, ..request(rig, "ann") };
         let first = rig.reader().family(&request, &rig.cursors).block_on().unwrap().unwrap();
         assert!((1..9).contains(&first.children.len()) && first.next.is_some());
         assert_eq!(whole(rig, &request).unwrap().1, notes);
@@ -202,18 +223,20 @@ fn large_children_come_on_several_pages() {
 }
 
 #[test]
-fn a_cursor_is_of_one_family() {
+fn cursor_of_other_children_is_rejected() {
     Rig::each(MODEL, |rig| {
         for parent in ["ann", "bob"] {
             rig.put(&contact(rig, parent));
-            (0..3).for_each(|number| rig.put(&method(rig, parent, &format!("{parent}{number}"))));
+            for number in 0..3 {
+                rig.put(&method(rig, Child { parent, id: &format!("{parent}{number}") }));
+            }
         }
-        let asked = request(rig, "ann", Children::All, 1);
+        let asked = FamilyRequest { limit: 1, ..request(rig, "ann") };
         let reader = rig.reader();
         let cursor = reader.family(&asked, &rig.cursors).block_on().unwrap().unwrap().next.unwrap();
         let others = [
-            request(rig, "bob", Children::All, 1),
-            request(rig, "ann", Children::Of(rig.entity("method")), 1),
+            FamilyRequest { limit: 1, ..request(rig, "bob") },
+            FamilyRequest { children: Children::Of(rig.entity("method")), ..asked.clone() },
         ];
         for other in others {
             let error = reader.children(&other, &rig.cursors, Some(&cursor)).block_on();
@@ -223,30 +246,29 @@ fn a_cursor_is_of_one_family() {
 }
 
 #[test]
-fn a_family_that_makes_no_sense_is_refused() {
+fn invalid_requests_for_children_are_rejected() {
     Rig::each(MODEL, |rig| {
         let ask = |request: FamilyRequest| {
             rig.reader().family(&request, &rig.cursors).block_on().unwrap_err().to_string()
         };
         let cases = [
-            (request(rig, "ann", Children::All, 0), "The limit 0 is out of range: use 1 to 1000."),
             (
-                request(rig, "ann", Children::Of(rig.entity("line")), 1),
+                FamilyRequest { limit: 0, ..request(rig, "ann") },
+                "The limit 0 is out of range: use 1 to 1000.",
+            ),
+            (
+                FamilyRequest { children: Children::Of(rig.entity("line")), ..request(rig, "ann") },
                 "`line` is not a child of `contact`.",
             ),
             (
-                FamilyRequest {
-                    parent: rig.key("contact", "ann"),
-                    children: Children::All,
-                    limit: 1,
-                },
+                FamilyRequest { parent: rig.key("contact", "ann"), ..request(rig, "ann") },
                 "Every `contact` belongs to a tenant: name the one to read.",
             ),
         ];
         for (request, expected) in cases {
             assert_eq!(ask(request), expected);
         }
-        let too_long = request(rig, &"x".repeat(3_000), Children::All, 1);
+        let too_long = request(rig, &"x".repeat(3_000));
         assert_eq!(rig.reader().family(&too_long, &rig.cursors).block_on().unwrap(), None);
         assert_eq!(rig.reader().children(&too_long, &rig.cursors, None).block_on().unwrap(), None);
     });

@@ -1,8 +1,8 @@
-//! Entities by key and by unique value; what refers to them; what has expired; what is seen.
+//! Entities by key and by unique value, references to them, expiry and visibility.
 
 use keyloom_model::attribute::{OWNER, VERSION};
 use keyloom_model::{EntityKey, OwnRow, Pending, UniqueId};
-use keyloom_query::{DeletionState, Error, deletion_key};
+use keyloom_query::{DeletionState, Error, UniqueRequest, deletion_key};
 use keyloom_store::Put;
 use keyloom_value::Value;
 use pollster::FutureExt;
@@ -39,9 +39,15 @@ fn unique(rig: &Rig, entity: &str) -> UniqueId {
     rig.layout.model().entity(rig.entity(entity)).uniques().next().unwrap().0
 }
 
+/// A request without a tenant, of the only unique of an entity.
+fn request(rig: &Rig, entity: &str, values: &[Value]) -> UniqueRequest {
+    let (entity, unique) = (rig.entity(entity), unique(rig, entity));
+    UniqueRequest { entity, tenant: None, unique, values: values.to_vec() }
+}
+
 fn find(rig: &Rig, email: &str) -> Option<String> {
-    let (entity, unique) = (rig.entity("person"), unique(rig, "person"));
-    let found = rig.reader().find(entity, None, unique, &[email.into()]).block_on().unwrap();
+    let request = request(rig, "person", &[email.into()]);
+    let found = rig.reader().find(&request).block_on().unwrap();
     found.map(|row| row.image.key.id)
 }
 
@@ -49,14 +55,14 @@ fn ids(rows: &[Option<OwnRow>]) -> Vec<Option<&str>> {
     rows.iter().map(|row| row.as_ref().map(|row| row.image.key.id.as_str())).collect()
 }
 
-fn set_state(rig: &Rig, task: &str, state: DeletionState) {
-    let mut row = deletion_key(task).to_item();
+fn set_state(rig: &Rig, deletion: &str, state: DeletionState) {
+    let mut row = deletion_key(deletion).to_item();
     row.insert(DeletionState::ATTRIBUTE, state.to_value());
     rig.store.put(Put::new(&rig.table, row)).block_on().unwrap();
 }
 
 #[test]
-fn an_entity_is_got_as_it_was_put() {
+fn get_returns_the_entity_as_stored() {
     Rig::each(MODEL, |rig| {
         let ann = person(rig, "ann", Some(NOW_MS + 1));
         rig.put(&ann);
@@ -69,7 +75,7 @@ fn an_entity_is_got_as_it_was_put() {
 }
 
 #[test]
-fn many_are_got_in_order_whatever_is_missing_or_asked_twice() {
+fn get_many_keeps_the_order_of_missing_and_repeated_keys() {
     Rig::each(MODEL, |rig| {
         let all: Vec<String> = (0..250).map(|number| format!("p{number}")).collect();
         for id in all.iter().filter(|id| *id != "p7") {
@@ -89,7 +95,7 @@ fn many_are_got_in_order_whatever_is_missing_or_asked_twice() {
 }
 
 #[test]
-fn what_has_expired_is_not_seen_and_is_named_oldest_first() {
+fn expired_entities_are_invisible_and_listed_oldest_first() {
     Rig::each(MODEL, |rig| {
         let times = [("c", -5), ("a", 0), ("b", -9), ("d", 1)];
         for (id, after_ms) in times {
@@ -114,7 +120,7 @@ fn what_has_expired_is_not_seen_and_is_named_oldest_first() {
 }
 
 #[test]
-fn what_a_deletion_has_marked_is_seen_until_it_sweeps() {
+fn marked_entity_is_visible_until_its_deletion_sweeps() {
     Rig::each(MODEL, |rig| {
         let ann = person(rig, "ann", None);
         rig.put_marked(&ann, "t");
@@ -131,10 +137,10 @@ fn what_a_deletion_has_marked_is_seen_until_it_sweeps() {
     });
 }
 
-/// The row of a finished deletion goes after the rows it has marked. Whoever read a marked row
-/// before, and looks for the deletion after, must not see what is gone.
+/// A finished deletion removes its record after the rows it has marked. A reader that has read a
+/// marked row before, and looks for the record after, must not return the removed entity.
 #[test]
-fn a_row_that_was_swept_while_it_was_read_is_not_seen() {
+fn row_swept_between_two_reads_is_invisible() {
     Rig::each(MODEL, |rig| {
         let ann = person(rig, "ann", None);
         rig.put_marked(&ann, "t");
@@ -145,7 +151,7 @@ fn a_row_that_was_swept_while_it_was_read_is_not_seen() {
 }
 
 #[test]
-fn a_unique_value_finds_its_entity() {
+fn find_returns_the_owner_of_a_unique_value() {
     Rig::each(MODEL, |rig| {
         let ann = person(rig, "ann", None);
         rig.put(&ann);
@@ -163,9 +169,10 @@ fn a_unique_value_finds_its_entity() {
     });
 }
 
-/// Between reading the guard and its owner the value can pass on: a guard alone proves nothing.
+/// The value can move to another entity between reading the guard and its owner, so the guard alone
+/// proves nothing.
 #[test]
-fn a_guard_whose_owner_has_another_value_finds_nothing() {
+fn stale_guard_finds_nothing() {
     Rig::each(MODEL, |rig| {
         rig.put(&person(rig, "ann", None));
         let stale = &rig.layout.rows(&person(rig, "old", None)).unwrap()[1];
@@ -180,16 +187,15 @@ fn a_guard_whose_owner_has_another_value_finds_nothing() {
 }
 
 #[test]
-fn tenants_do_not_find_each_other() {
+fn find_is_limited_to_one_tenant() {
     Rig::each(MODEL, |rig| {
         let mut page = rig.image("page", "1", [("site", "a".into()), ("name", "home".into())]);
         page.key.tenant = Some("a".into());
         rig.put(&page);
         let find = |tenant: &Value| {
-            let (entity, unique) = (rig.entity("page"), unique(rig, "page"));
-            let found =
-                rig.reader().find(entity, Some(tenant), unique, &["home".into()]).block_on();
-            found.unwrap().is_some()
+            let request = request(rig, "page", &["home".into()]);
+            let request = UniqueRequest { tenant: Some(tenant.clone()), ..request };
+            rig.reader().find(&request).block_on().unwrap().is_some()
         };
         assert!(find(&"a".into()));
         assert!(!find(&"b".into()) && !find(&"".into()));
@@ -199,42 +205,28 @@ fn tenants_do_not_find_each_other() {
 }
 
 #[test]
-fn a_question_that_makes_no_sense_is_refused() {
+fn invalid_unique_requests_are_rejected() {
     Rig::each(MODEL, |rig| {
-        let (person, page) = (rig.entity("person"), rig.entity("page"));
-        let (email, name) = (unique(rig, "person"), unique(rig, "page"));
-        let tenant = Value::from("a");
-        let find = |entity, tenant, unique, values: &[Value]| match rig
-            .reader()
-            .find(entity, tenant, unique, values)
-            .block_on()
-        {
-            Err(Error::Request(error)) => error.to_string(),
-            other => panic!("{other:?}"),
-        };
         let cases = [
+            (request(rig, "person", &[]), "A unique of `person` takes 1 values, and 0 were given."),
+            (request(rig, "person", &[1.into()]), "A value of `email` is not of the type text."),
             (
-                find(person, None, email, &[]),
-                "A unique of `person` takes 1 values, and 0 were given.",
-            ),
-            (find(person, None, email, &[1.into()]), "A value of `email` is not of the type text."),
-            (
-                find(person, Some(&tenant), email, &[]),
+                UniqueRequest { tenant: Some("a".into()), ..request(rig, "person", &[]) },
                 "All tenants share `person`: leave out the tenant.",
             ),
-            (
-                find(page, None, name, &[]),
-                "Every `page` belongs to a tenant: name the one to read.",
-            ),
+            (request(rig, "page", &[]), "Every `page` belongs to a tenant: name the one to read."),
         ];
-        for (message, expected) in cases {
-            assert_eq!(message, expected);
+        for (request, expected) in cases {
+            match rig.reader().find(&request).block_on() {
+                Err(Error::Request(error)) => assert_eq!(error.to_string(), expected),
+                other => panic!("{other:?}"),
+            }
         }
     });
 }
 
 #[test]
-fn links_are_all_that_refers_to_an_entity_page_by_page() {
+fn links_returns_every_reference_across_pages() {
     Rig::each(MODEL, |rig| {
         rig.put(&person(rig, "ann", None));
         rig.put(&person(rig, "bob", None));
@@ -265,7 +257,7 @@ fn links_are_all_that_refers_to_an_entity_page_by_page() {
 }
 
 #[test]
-fn a_damaged_row_is_named() {
+fn error_names_the_damaged_row() {
     Rig::each(MODEL, |rig| {
         let ann = person(rig, "ann", None);
         let mut row = rig.layout.rows(&ann).unwrap().remove(0).item;
@@ -282,7 +274,7 @@ fn a_damaged_row_is_named() {
 
 /// Servers move futures between threads.
 #[test]
-fn futures_can_be_sent() {
+fn futures_are_send() {
     fn check(future: impl Future + Send) {
         future.block_on();
     }

@@ -1,4 +1,4 @@
-//! Lists are what a filter and a sort of all images say, on pages of any size.
+//! Lists equal a naive filter and sort of all images, on pages of any size.
 
 use std::ops::Bound;
 
@@ -23,7 +23,7 @@ pub(crate) fn pages(rig: &Rig, request: &ListRequest) -> Vec<ListPage> {
             reader.list(request, &rig.cursors, cursor.as_deref()).block_on().unwrap();
         cursor = page.next.clone();
         pages.push(page);
-        assert!(pages.len() < 10_000, "there is no end");
+        assert!(pages.len() < 10_000, "the pages do not end");
         if cursor.is_none() {
             return pages;
         }
@@ -38,12 +38,12 @@ pub(crate) fn pages_before(rig: &Rig, request: &ListRequest, page: &ListPage) ->
             rig.reader().list(request, &rig.cursors, Some(&text)).block_on().unwrap();
         cursor = page.previous.clone();
         pages.push(page);
-        assert!(pages.len() < 10_000, "there is no end");
+        assert!(pages.len() < 10_000, "the pages do not end");
     }
     pages
 }
 
-/// The ids of what is on pages.
+/// The ids of the entities on pages.
 pub(crate) fn ids(pages: &[ListPage]) -> Vec<&str> {
     let rows = pages.iter().flat_map(|page| &page.rows);
     rows.map(|row| row.image.key.id.as_str()).collect()
@@ -56,7 +56,7 @@ fn check(rig: &Rig, images: &[Image], request: &ListRequest) {
     for row in pages.iter().flat_map(|page| &page.rows) {
         assert!(images.contains(&row.image), "{row:?}");
     }
-    // Nothing is hidden here: all pages but the last are full, and a full last page is known.
+    // All entities are visible: all pages but the last are full, and a full last page is recognized.
     let (last, full) = pages.split_last().unwrap();
     assert!(full.iter().all(|page| page.rows.len() == request.limit as usize));
     assert!(full.iter().all(|page| page.end == End::Limit));
@@ -87,16 +87,16 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(128) })]
 
     #[test]
-    fn lists_are_what_a_filter_and_a_sort_say(
+    fn lists_equal_a_naive_filter_and_sort(
         images in things::images(), requests in proptest::collection::vec(things::request(), 60),
     ) {
         check_all(&images, &requests);
     }
 }
 
-/// The property above must not be about empty lists alone.
+/// Guards the property above against testing empty lists only.
 #[test]
-fn random_requests_reach_full_and_bounded_lists() {
+fn random_requests_cover_full_and_bounded_lists() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let (mut found, mut bounded) = (0, 0);
     let rig = Rig::new(STORES[0].1, things::MODEL);
@@ -111,7 +111,10 @@ fn random_requests_reach_full_and_bounded_lists() {
         bounded +=
             usize::from(in_range > 0 && in_range < naive::list(&rig.layout, &images, &all).len());
     }
-    assert!(found > 40 && bounded > 20, "{found} lists with something, {bounded} cut by a range");
+    assert!(
+        found > 40 && bounded > 20,
+        "{found} lists with several entities, {bounded} cut by a range"
+    );
 }
 
 const MODEL: &str = r#"
@@ -132,7 +135,7 @@ fn ranked(rig: &Rig, limit: u32) -> ListRequest {
 }
 
 #[test]
-fn what_has_expired_or_is_swept_is_not_on_any_page() {
+fn expired_and_swept_entities_are_on_no_page() {
     Rig::each(MODEL, |rig| {
         for number in 0..60 {
             let mut image = task(rig, number);
@@ -162,9 +165,9 @@ fn what_has_expired_or_is_swept_is_not_on_any_page() {
     });
 }
 
-/// More than a batch of the store, and the longest page.
+/// The longest page takes several batches of the store.
 #[test]
-fn a_page_can_have_a_thousand_entities() {
+fn page_holds_1000_entities() {
     let rig = Rig::new(STORES[1].1, MODEL);
     let images: Vec<Image> = (0..1_050).map(|number| task(&rig, number)).collect();
     rig.put_own(&images);
@@ -175,7 +178,7 @@ fn a_page_can_have_a_thousand_entities() {
 }
 
 #[test]
-fn a_value_that_fits_into_no_key_has_an_empty_list() {
+fn value_too_long_for_a_key_has_an_empty_list() {
     let rig = Rig::new(STORES[0].1, things::MODEL);
     let (entity, list) = rig.list("thing", "of_kind");
     let request =
@@ -185,7 +188,7 @@ fn a_value_that_fits_into_no_key_has_an_empty_list() {
 }
 
 #[test]
-fn a_request_that_makes_no_sense_is_refused() {
+fn invalid_list_requests_are_rejected() {
     let rig = Rig::new(STORES[0].1, things::MODEL);
     let new = |entity: &str, list: &str| {
         let (entity, list) = rig.list(entity, list);
@@ -243,7 +246,7 @@ fn a_request_that_makes_no_sense_is_refused() {
 }
 
 #[test]
-fn both_directions_meet() {
+fn backward_pages_reverse_forward_pages() {
     Rig::each(MODEL, |rig| {
         rig.put_own(&(0..20).map(|number| task(rig, number)).collect::<Vec<_>>());
         let forward = pages(rig, &ranked(rig, 3));

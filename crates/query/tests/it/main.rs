@@ -1,4 +1,4 @@
-//! What is read is what the images say, on every store.
+//! Reads return what was written, on every store.
 // Tests panic and print to report, in their helper functions too, where the lints' exemption does
 // not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::print_stdout)]

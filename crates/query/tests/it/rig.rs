@@ -1,4 +1,4 @@
-//! A table laid out by a model, on every store there is, filled with what `Layout::rows` says.
+//! A table with the layout of a model, on every store, filled with the rows of `Layout::rows`.
 
 use std::sync::Arc;
 
@@ -13,16 +13,16 @@ use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::{Item, KeyBytes, Name, Value};
 use pollster::FutureExt;
 
-/// The moment at which everything is read.
+/// The time of all reads.
 pub(crate) const NOW_MS: i64 = 1_700_000_000_000;
 
-/// Makes a store without tables.
+/// Creates a store without tables.
 type Make = fn() -> Arc<dyn Store>;
 
-/// Every store that must answer alike.
-pub(crate) const STORES: &[(&str, Make)] = &[("reference", reference), ("engine", engine)];
+/// The stores, which must return the same.
+pub(crate) const STORES: &[(&str, Make)] = &[("memory", memory), ("engine", engine)];
 
-fn reference() -> Arc<dyn Store> {
+fn memory() -> Arc<dyn Store> {
     Arc::new(MemoryStore::new(Arc::new(ManualClock::new())))
 }
 
@@ -147,7 +147,7 @@ impl Rig {
         self.store.transact_write(transaction).block_on().unwrap();
     }
 
-    /// Puts the own rows of entities: what lists are made of.
+    /// Puts the own rows of entities, which have the index keys of lists.
     pub(crate) fn put_own(&self, images: &[Image]) {
         for batch in images.chunks(25) {
             let own = batch.iter().map(|image| self.layout.rows(image).unwrap().remove(0).item);
@@ -168,7 +168,7 @@ impl Rig {
         }
     }
 
-    /// Takes an entity from one image to another, in one transaction.
+    /// Changes an entity from one image to another, in one transaction.
     pub(crate) fn change(&self, old: &Image, new: &Image) {
         let (old, new) = (self.layout.rows(old).unwrap(), self.layout.rows(new).unwrap());
         let gone = old.iter().filter(|row| !new.iter().any(|other| other.key == row.key));
@@ -180,10 +180,10 @@ impl Rig {
     }
 
     /// Puts all rows of an entity, marked by a deletion.
-    pub(crate) fn put_marked(&self, image: &Image, task: &str) {
-        let pending = keyloom_model::Pending::NONE.with_entity(task);
+    pub(crate) fn put_marked(&self, image: &Image, deletion: &str) {
+        let pending = keyloom_model::Pending::NONE.with_entity(deletion);
         for mut row in self.layout.rows_with(image, &pending).unwrap() {
-            row.item.insert(keyloom_model::attribute::DELETION, task);
+            row.item.insert(keyloom_model::attribute::DELETION, deletion);
             self.put_row(row.item);
         }
     }

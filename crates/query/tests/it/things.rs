@@ -1,4 +1,4 @@
-//! Models with lists of every kind, and entities with values that are hard on keys.
+//! A model with lists of every kind, and entities with values that are hard to encode in keys.
 
 use std::ops::Bound;
 
@@ -9,7 +9,7 @@ use keyloom_value::{Item, Name, Value};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Two entities, of 20 lists and of 5: every type, direction, ties, absent values, `where`, a tenant.
+/// Two entities, with 20 and 5 lists: every type, direction, ties, absent values, `where`, a tenant.
 pub(crate) const MODEL: &str = r#"
     [entity.thing]
     fields.text   = "text?"
@@ -77,7 +77,7 @@ const BYTES: &[&[u8]] =
 const NUMBERS: &[&str] =
     &["-1e100", "-12.5", "-12", "-1", "-0.1", "0", "1e-100", "1", "1.01", "10", "1e100"];
 
-/// A value of a field, by a number.
+/// The value of a field that a random number selects.
 fn value(of: &FieldType, pick: usize) -> Value {
     match of {
         FieldType::Text(_) | FieldType::Ref(..) => TEXTS[pick % TEXTS.len()].into(),
@@ -90,7 +90,7 @@ fn value(of: &FieldType, pick: usize) -> Value {
     }
 }
 
-/// An entity by numbers: about one in three values is absent where it may be.
+/// An entity from random numbers: about one in three optional values is absent.
 #[derive(Clone, Debug)]
 pub(crate) struct AnyImage {
     entity: Index,
@@ -113,14 +113,14 @@ impl AnyImage {
             Tenancy::Own(field) => fields.get(&entity.field(field).name).cloned(),
             Tenancy::Shared | Tenancy::Inherited(_) => None,
         };
-        // Ids as hostile as texts, each only once.
+        // Ids as hostile as the texts, and unique.
         let name = format!("{}{}", TEXTS[self.id % TEXTS.len()], self.id / TEXTS.len());
         let key = EntityKey { entity: id, tenant, id: name };
         Image { key, version: "1".to_owned(), ordinal: None, fields }
     }
 }
 
-/// A request by numbers.
+/// A request from random numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct AnyRequest {
     entity: Index,
@@ -145,7 +145,7 @@ impl AnyRequest {
             Tenancy::Shared | Tenancy::Inherited(_) => None,
         };
         let by = list.by.iter().map(|field| pick(*field)).collect();
-        // Fewer equal fields are likelier: of a list without an order there are none.
+        // Fewer equal fields are more likely; a list without an order has none.
         let equal =
             self.equal.index(list.order.len() + 1).min(self.equal.index(list.order.len() + 2));
         let equal: Vec<Value> =
@@ -166,7 +166,7 @@ impl AnyRequest {
     }
 }
 
-/// Up to 60 entities, no two of one id.
+/// Up to 60 entities with distinct ids.
 pub(crate) fn images() -> impl Strategy<Value = Vec<AnyImage>> {
     let one = (any::<Index>(), proptest::collection::vec(0_usize..1_000, 10));
     proptest::collection::vec(one, 0..60).prop_map(|all| {

@@ -1,4 +1,4 @@
-//! A store that counts what is asked of it, and answers as badly as it may.
+//! A store that counts requests, and behaves as badly as the contract allows.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,12 +9,12 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
-/// A store that is only read.
+/// A read-only store.
 pub(crate) struct Watched {
     store: Arc<dyn Store>,
-    /// Where queries are answered: an index may lag.
+    /// Serves queries: an index may lag.
     indexes: Arc<dyn Read>,
-    /// How many items of a batch are answered, the last ones first.
+    /// How many items of a batch are returned, the last ones first.
     pub(crate) batch_max: usize,
     gets: AtomicUsize,
     queries: AtomicUsize,
@@ -22,14 +22,14 @@ pub(crate) struct Watched {
 }
 
 impl Watched {
-    /// Queries see the moment of this call.
+    /// Queries see the store as of this call.
     pub(crate) fn new(store: &Arc<dyn Store>) -> Watched {
         let indexes = pollster::block_on(store.snapshot()).unwrap();
         let (gets, queries, batches) = Default::default();
         Watched { store: store.clone(), indexes, batch_max: usize::MAX, gets, queries, batches }
     }
 
-    /// How many gets, queries and batches there were since the last time.
+    /// Returns the number of gets, queries and batches since the last call.
     pub(crate) fn take_counts(&self) -> [usize; 3] {
         [&self.gets, &self.queries, &self.batches].map(|count| count.swap(0, Ordering::SeqCst))
     }

@@ -1,7 +1,8 @@
-//! Posting lists in a store, in either form, the shapes of trees over them, and what they match: a
-//! filter of all ordinals, which is obviously right.
+//! Posting lists in a store, in either form, trees over them, and what they match according to a
+//! naive filter of all ordinals.
 
 use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use keyloom_model::{Layout, Matching, PostingKey, attribute, posting_row_prefix};
@@ -52,7 +53,7 @@ impl Shape {
     }
 }
 
-/// Which way a node is read, and how much may be read for it.
+/// The direction and the budget of a search.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct How {
     pub(super) direction: Direction,
@@ -77,7 +78,7 @@ pub(super) struct Rig {
     table: TableName,
     layout: Layout,
     form: Matching,
-    /// What is in each list, of what counts.
+    /// The members of each list, without hidden ones.
     lists: Vec<BTreeSet<u64>>,
     hidden: Hidden,
 }
@@ -188,7 +189,7 @@ impl Rig {
         Search { reader, direction, budget, hidden: &self.hidden, cost }
     }
 
-    /// Reads a node from a position to its end, and compares every batch with what there is.
+    /// Reads a node from a position to its end, and compares every batch with the naive filter.
     /// Returns how many rows or chunks were read.
     pub(super) fn check_next(
         &self,
@@ -211,8 +212,9 @@ impl Rig {
             prop_assert!(batches_left > 0, "does not end");
             batches_left -= 1;
             let batch = block_on(search.next(&*node, start)).unwrap();
-            let (found, expected) =
-                (in_batch(&batch), between(&matching, start, &batch, how.direction));
+            let found: Vec<u64> = batch.ordinals.iter().collect();
+            let expected: Vec<u64> =
+                matching.range(decided(start, &batch, how.direction)).copied().collect();
             prop_assert_eq!(found, expected, "from {} in {:?}", start, self.form);
             let goes_on = batch.ordinals.is_empty() && batch.through.is_some();
             prop_assert!(
@@ -231,8 +233,8 @@ impl Rig {
         counted(&metered, cost)
     }
 
-    /// Lets a node retain some ordinals, and compares them with what there is. Returns how many rows
-    /// or chunks were read.
+    /// Lets a node retain some ordinals, and compares them with the naive filter. Returns how many
+    /// rows or chunks were read.
     pub(super) fn check_retain(
         &self,
         shape: &Shape,
@@ -254,25 +256,20 @@ impl Rig {
     }
 }
 
-/// What a row says about whose an ordinal is.
+/// The owner that the row of an ordinal names.
 fn owner(ordinal: u64) -> Vec<u8> {
     format!("owner {ordinal}").into_bytes()
 }
 
-fn in_batch(batch: &Batch) -> Vec<u64> {
-    batch.ordinals.iter().collect()
+/// The ordinals that a batch decides on, which was read from a position.
+fn decided(from: u64, batch: &Batch, direction: Direction) -> RangeInclusive<u64> {
+    match direction {
+        Direction::Forward => from..=batch.through.unwrap_or(u64::MAX),
+        Direction::Backward => batch.through.unwrap_or(0)..=from,
+    }
 }
 
-/// What matches from a position through the end of a batch.
-fn between(matching: &BTreeSet<u64>, from: u64, batch: &Batch, direction: Direction) -> Vec<u64> {
-    let (least, greatest) = match direction {
-        Direction::Forward => (from, batch.through.unwrap_or(u64::MAX)),
-        Direction::Backward => (batch.through.unwrap_or(0), from),
-    };
-    matching.iter().copied().filter(|ordinal| (least..=greatest).contains(ordinal)).collect()
-}
-
-/// Everything that was read of the store was added to the cost.
+/// Checks that everything that was read of the store was added to the cost.
 fn counted(metered: &Metered<MemoryStore>, cost: ReadCost) -> Result<u64, TestCaseError> {
     let rows = metered.reads().iter().map(|read| read.rows).sum::<u64>();
     prop_assert_eq!(cost.rows, rows);

@@ -1,12 +1,7 @@
 //! A leaderboard that is being read: its entries in order, and their ranks.
-//!
-//! What deletions have taken from scores is kept in memory if it is little. If it is much, it is read
-//! whenever it matters, a page at a time: the work grows with it, the memory does not.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::ops::ControlFlow;
 
 use keyloom_model::attribute::SORT;
 use keyloom_model::{
@@ -15,35 +10,25 @@ use keyloom_model::{
 use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
+use crate::board_deletions::BoardDeletions;
 use crate::board_request::Asked;
-use crate::fetch::unreadable;
+use crate::error::unreadable;
 use crate::partition::{PageRequest, Partition};
+use crate::rank::PrefixCounts;
 use crate::request_error::check_value;
 use crate::span::Span;
-use crate::taken::{Scores, Taken, TakenScore, TakenScores, number};
-use crate::visible::{ReadState, Verdict};
+use crate::taken::{Scores, TakenScore};
+use crate::visible::ReadState;
 use crate::{BoardRequest, Error, Ranked, ReadCost, Reader, RequestError};
 
-/// How many prefix counts one request reads; hardly any score needs more.
-const PAGE_STEPS: usize = 256;
-/// How many more entries one request reads if some are left out, at most.
-const PAGE_PLACES: usize = 1_000;
-
 /// A leaderboard that is being read.
-pub(crate) struct Walk<'w> {
-    reader: &'w Reader<'w>,
-    request: &'w BoardRequest,
+pub(crate) struct BoardScan<'s> {
+    reader: &'s Reader<'s>,
+    request: &'s BoardRequest,
     /// None if it does not fit into a key: then nothing is on the board.
-    places: Option<KeyBytes>,
+    entries: Option<KeyBytes>,
     slot: Slot,
-    pub(crate) state: &'w mut ReadState,
-    /// What deletions take from its scores, if it ranks values.
-    scores: Option<Scores<'w>>,
-    taken: Taken,
-    /// A hash of everything that is taken when it was read first, if it is not kept.
-    seen: Option<u64>,
-    /// Whether rows were read before a deletion was known to have taken them.
-    is_stale: bool,
+    pub(crate) deletions: BoardDeletions<'s>,
 }
 
 /// An entry of the board, without its rank.
@@ -54,33 +39,26 @@ struct Standing {
     of: Value,
 }
 
-impl<'w> Walk<'w> {
+impl<'s> BoardScan<'s> {
     pub(crate) async fn begin(
-        reader: &'w Reader<'w>,
-        request: &'w BoardRequest,
-        state: &'w mut ReadState,
-    ) -> Result<Walk<'w>, Error> {
+        reader: &'s Reader<'s>,
+        request: &'s BoardRequest,
+        state: &'s mut ReadState,
+    ) -> Result<BoardScan<'s>, Error> {
         state.cost = ReadCost::default();
-        let places = request.partition(reader.layout)?;
+        let entries = request.partition(reader.layout)?;
         let BoardRequest { entity, board, tenant, by, .. } = request;
         let ranking = reader.layout.model().entity(*entity).board(*board).ranking;
-        let scores = match (ranking, &places) {
-            (Ranking::Count(field), Some(places)) => {
+        let scores = match (ranking, &entries) {
+            (Ranking::Count(field), Some(entries)) => {
                 let (of, owner) = ((*entity, *board), (tenant.as_ref(), by.as_slice()));
-                Some(Scores { of, field, owner, places: places.clone() })
+                Some(Scores { reader, of, field, owner, entries: entries.clone() })
             }
             (Ranking::Count(_), None) | (Ranking::Field(_), _) => None,
         };
         let slot = reader.layout.leaderboards().slot(*entity, *board);
-        let (taken, seen, is_stale) = (Taken::Held(TakenScores::default()), None, false);
-        let mut walk = Walk { reader, request, places, slot, state, scores, taken, seen, is_stale };
-        walk.taken = walk.find_taken().await?;
-        Ok(walk)
-    }
-
-    /// Whether too much is taken to be kept.
-    pub(crate) fn takes_many(&self) -> bool {
-        self.taken == Taken::Many
+        let deletions = BoardDeletions::read(reader, scores, state).await?;
+        Ok(BoardScan { reader, request, entries, slot, deletions })
     }
 
     fn ranking(&self) -> Ranking {
@@ -89,7 +67,7 @@ impl<'w> Walk<'w> {
     }
 
     /// None if the board ranks entities by a field of theirs.
-    fn ranked_values(&self) -> Option<RankedValues<'w>> {
+    fn ranked_values(&self) -> Option<RankedValues<'s>> {
         match self.ranking() {
             Ranking::Count(field) => {
                 let (layout, entity) = (self.reader.layout, self.request.entity);
@@ -137,29 +115,29 @@ impl<'w> Walk<'w> {
         direction: Direction,
         limit: usize,
     ) -> Result<Vec<Standing>, Error> {
-        let Some(places) = self.places.clone() else { return Ok(vec![]) };
-        let partition = Partition::of_slot(self.slot, places.as_bytes())?;
+        let Some(entries) = self.entries.clone() else { return Ok(vec![]) };
+        let partition = Partition::of_slot(self.slot, entries.as_bytes())?;
         // What is left of a score has another position than the score.
         let beyond = self.taken_beyond(after, direction, limit).await?;
         let (mut found, mut passed, mut at) = (vec![], 0, after.map(<[u8]>::to_vec));
         'walk: loop {
             let span = self.span(at.as_deref(), direction);
             // The entry that it continues from may come again, and some are left out.
-            let wanted = limit + 1 - found.len() + self.left_out_max();
+            let wanted = limit + 1 - found.len() + self.deletions.left_out_max();
             let request =
                 PageRequest { partition: &partition, span: &span, direction, limit: wanted };
-            let page = self.reader.page(request, &mut self.state.cost).await?;
+            let page = request.read(self.reader.rows(), &mut self.deletions.state.cost).await?;
             let last = page.items.last().map(|row| self.position(row)).transpose()?;
             let changed = self.taken_among(&page.items).await?;
             for row in &page.items {
                 let standing = self.read_standing(row)?;
-                let is_behind = |one: &&Standing| order(one, &standing, direction).is_lt();
+                let is_behind = |one: &&Standing| one.order(&standing, direction).is_lt();
                 passed += beyond[passed..].iter().take_while(is_behind).count();
                 if found.len() + passed >= limit {
                     break 'walk;
                 }
-                let is_taken =
-                    self.is_taken(&LeaderboardKeys::takers(&self.position(row)?)).await?;
+                let takers = LeaderboardKeys::takers(&self.position(row)?);
+                let is_taken = self.deletions.any_happened(&takers).await?;
                 let met = found.last().map(|last: &Standing| last.position.as_slice());
                 let is_new = ![after, met].contains(&Some(standing.position.as_slice()));
                 let is_as_stored =
@@ -174,52 +152,14 @@ impl<'w> Walk<'w> {
             at = last;
         }
         found.extend(beyond);
-        found.sort_by(|left, right| order(left, right, direction));
+        found.sort_by(|left, right| left.order(right, direction));
         found.truncate(limit);
         Ok(found)
-    }
-
-    /// How many more entries to read at once because some are left out.
-    fn left_out_max(&self) -> usize {
-        match &self.taken {
-            Taken::Held(scores) => scores.len().min(PAGE_PLACES),
-            Taken::Many => PAGE_PLACES,
-        }
     }
 
     fn position(&self, row: &Item) -> Result<Vec<u8>, Error> {
         let sort = row.get(self.slot.sort().as_str()).and_then(Value::as_b);
         sort.map(<[u8]>::to_vec).ok_or_else(|| unreadable(row, Unreadable { attribute: SORT }))
-    }
-
-    /// Whether one of these deletions has happened.
-    async fn is_taken(&mut self, takers: &[String]) -> Result<bool, Error> {
-        if takers.is_empty() {
-            return Ok(false);
-        }
-        let named = takers.iter().cloned().collect();
-        let verdict = self.state.learn(self.reader, named).await?;
-        self.is_stale |= verdict == Verdict::ReadAgain;
-        Ok(self.state.any_happened(takers))
-    }
-
-    /// Whether all that was read is of one moment, as far as deletions are concerned.
-    pub(crate) async fn is_valid(&mut self) -> Result<bool, Error> {
-        if self.reader.store.is_snapshot() {
-            return Ok(true);
-        }
-        let verdict = self.state.confirm(self.reader).await?;
-        if self.is_stale || verdict == Verdict::ReadAgain {
-            return Ok(false);
-        }
-        match &self.taken {
-            taken if taken.is_nothing() => Ok(true),
-            Taken::Held(_) => Ok(self.find_taken().await? == self.taken),
-            Taken::Many => {
-                self.each_taken(&mut |_| {}).await?;
-                Ok(!self.is_stale)
-            }
-        }
     }
 
     /// Returns the first entries with what deletions leave of their scores, after a position.
@@ -246,71 +186,23 @@ impl<'w> Walk<'w> {
                 };
             }
         };
-        self.each_taken(&mut add).await?;
+        self.deletions.each(&mut add).await?;
         let mut first: Vec<Standing> = first.into_values().collect();
-        first.sort_by(|left, right| order(left, right, direction));
+        first.sort_by(|left, right| left.order(right, direction));
         Ok(first)
-    }
-
-    /// Reads the scores from which deletions have taken something, with what is left of them.
-    async fn find_taken(&mut self) -> Result<Taken, Error> {
-        let Some(scores) = self.scores.clone() else {
-            return Ok(Taken::Held(TakenScores::default()));
-        };
-        scores.taken(self.reader, self.state).await
-    }
-
-    /// Visits all of them. If they are not kept, they must be the same each time.
-    async fn each_taken(&mut self, add: &mut (dyn FnMut(TakenScore) + Send)) -> Result<(), Error> {
-        let scores = match &self.taken {
-            Taken::Held(scores) => {
-                scores.iter().cloned().for_each(add);
-                return Ok(());
-            }
-            Taken::Many => self.scores.clone(),
-        };
-        let Some(scores) = scores else { return Ok(()) };
-        let mut hasher = DefaultHasher::new();
-        let mut visit = |key: &[u8], score: TakenScore| {
-            (key, score.stored, score.left).hash(&mut hasher);
-            add(score);
-            ControlFlow::Continue(())
-        };
-        scores.each_taken(self.reader, self.state, &mut visit).await?;
-        let seen = hasher.finish();
-        self.is_stale |= *self.seen.get_or_insert(seen) != seen;
-        Ok(())
     }
 
     /// Which values on a page have scores from which deletions have taken something.
     async fn taken_among(&mut self, page: &[Item]) -> Result<BTreeSet<Vec<u8>>, Error> {
         let mut values = BTreeSet::new();
-        let Some(scores) = self.scores.clone().filter(|_| !self.taken.is_nothing()) else {
+        if self.deletions.is_nothing() {
             return Ok(values);
-        };
+        }
         for row in page {
             let position = self.read_standing(row)?.position;
             values.extend(KeyBytes::skip_part(&position).map(<[u8]>::to_vec));
         }
-        match &self.taken {
-            Taken::Held(scores) => {
-                values.retain(|value| scores.has(value));
-                Ok(values)
-            }
-            Taken::Many => scores.taken_among(self.reader, values, self.state).await,
-        }
-    }
-
-    /// What is left of the score of the value in an index key, if deletions have taken from it.
-    async fn taken_at(&mut self, place: &[u8]) -> Result<Option<TakenScore>, Error> {
-        let scores = match &self.taken {
-            Taken::Held(scores) => return Ok(scores.at(place).cloned()),
-            Taken::Many => self.scores.clone(),
-        };
-        let (Some(scores), Ok(value)) = (scores, KeyBytes::skip_part(place)) else {
-            return Ok(None);
-        };
-        scores.taken_of(self.reader, value, self.state).await
+        self.deletions.among(values).await
     }
 
     /// The part of the board after a position, or from it on backward. A value without entities is not
@@ -321,9 +213,9 @@ impl<'w> Walk<'w> {
             Ranking::Field(_) => None,
         };
         match (at, direction) {
-            (None, _) => Span::new(None, end),
-            (Some(at), Direction::Forward) => Span::new(None, end).after(at, direction),
-            (Some(at), Direction::Backward) => Span::new(None, Some(at.to_vec())),
+            (None, _) => Span::ALL.ending_at(end),
+            (Some(at), Direction::Forward) => Span::ALL.ending_at(end).after(at, direction),
+            (Some(at), Direction::Backward) => Span::ALL.ending_at(Some(at.to_vec())),
         }
     }
 
@@ -344,23 +236,23 @@ impl<'w> Walk<'w> {
 
     /// Reads one entry, if it is on this board.
     async fn standing(&mut self, of: &Value) -> Result<Option<Standing>, Error> {
-        let Some(places) = self.places.clone() else { return Ok(None) };
+        let Some(entries) = self.entries.clone() else { return Ok(None) };
         let Some(key) = self.key_of(of)? else { return Ok(None) };
         if let Some(taken) = self.taken_from(of).await? {
             return Ok(self.ranked_values().and_then(|values| values.standing(&taken)));
         }
-        let Some(row) = self.reader.row(&key).await? else { return Ok(None) };
-        self.state.cost.rows += 1;
-        self.state.cost.bytes += row.size() as u64;
+        let Some(row) = self.reader.rows().get(&key).await? else { return Ok(None) };
+        self.deletions.state.cost.rows += 1;
+        self.deletions.state.cost.bytes += row.size() as u64;
         let at = row.get(self.slot.partition().as_str()).and_then(Value::as_b);
-        if at != Some(places.as_bytes()) {
+        if at != Some(entries.as_bytes()) {
             return Ok(None);
         }
         let standing = self.read_standing(&row)?;
         let takers = LeaderboardKeys::takers(&self.position(&row)?);
         let is_on_it = match self.ranking() {
             Ranking::Count(_) => standing.score > Number::ZERO,
-            Ranking::Field(_) => !self.is_taken(&takers).await?,
+            Ranking::Field(_) => !self.deletions.any_happened(&takers).await?,
         };
         Ok(Some(standing).filter(|_| is_on_it))
     }
@@ -371,7 +263,7 @@ impl<'w> Walk<'w> {
         let entity = self.request.entity;
         let place =
             self.reader.layout.leaderboards().index_sort((entity, field), &Number::ZERO, of);
-        self.taken_at(place.as_bytes()).await
+        self.deletions.at(place.as_bytes()).await
     }
 
     /// The key of an entry's row; none if it does not fit into a key.
@@ -397,18 +289,24 @@ impl<'w> Walk<'w> {
 
     /// Adds ranks to entries that are next to each other on the board.
     async fn ranked(&mut self, found: Vec<Standing>, is_start: bool) -> Result<Vec<Ranked>, Error> {
-        let Some(first) = found.first() else { return Ok(vec![]) };
+        let (Some(first), Some(entries)) = (found.first(), &self.entries) else {
+            return Ok(vec![]);
+        };
         let first = first.score;
-        let is_alone = found.iter().all(|standing| standing.score == first);
         let (mut rank, mut equals) = match is_start {
             true => (1, 0),
             false => {
-                let (better, equals) = self.corrections(&first).await?;
-                let rank = 1 + sum(self.better(&first).await?, better);
+                let (rows, deletions) = (self.reader.rows(), &mut self.deletions);
+                let mut counts = PrefixCounts { rows, entries, deletions };
+                let corrections = counts.corrections(&first).await?;
+                let rank = 1 + at_least_0(counts.better(&first).await? + corrections.better);
+                let seen = found.iter().filter(|standing| standing.score == first).count();
                 // Entries with the same score that come before are not among them.
-                let unseen = if is_alone { 0 } else { sum(self.equals(&first).await?, equals) };
-                let seen = found.iter().filter(|standing| standing.score == first).count() as u64;
-                (rank, unseen.saturating_sub(seen))
+                let unseen = match seen == found.len() {
+                    true => 0,
+                    false => at_least_0(counts.equal(&first).await? + corrections.equal),
+                };
+                (rank, unseen.saturating_sub(seen as u64))
             }
         };
         let (mut score, mut ranked) = (first, vec![]);
@@ -422,78 +320,20 @@ impl<'w> Walk<'w> {
         }
         Ok(ranked)
     }
-
-    /// How many more entries have a better score, and how many more this one, after deletions than
-    /// the board has.
-    async fn corrections(&mut self, score: &Number) -> Result<(i64, i64), Error> {
-        let (mut better, mut equals) = (0, 0);
-        let mut add = |taken: TakenScore| {
-            better += taken.correction(|of| of > score);
-            equals += taken.correction(|of| of == score);
-        };
-        self.each_taken(&mut add).await?;
-        Ok((better, equals))
-    }
-
-    /// Reads how many entries of the board have a better score, before deletions.
-    async fn better(&mut self, score: &Number) -> Result<i64, Error> {
-        let Some(places) = self.places.clone() else { return Ok(0) };
-        let key = LeaderboardKeys::prefix_counts(&places);
-        let partition = Partition::of_table(key.as_bytes());
-        let mut sum = 0;
-        for (from, to) in LeaderboardKeys::better_prefixes(score) {
-            let mut span = Span::new(Some(from), Some(to));
-            loop {
-                let request = partition.first(&span, PAGE_STEPS);
-                let page = self.reader.page(request, &mut self.state.cost).await?;
-                for row in &page.items {
-                    sum += self.step_of(row).await?;
-                }
-                let last = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b());
-                let Some(last) = last else { break };
-                span = span.past(last);
-            }
-        }
-        Ok(sum)
-    }
-
-    /// Reads how many entries of the board have a score, before deletions.
-    async fn equals(&mut self, score: &Number) -> Result<i64, Error> {
-        let Some(places) = self.places.clone() else { return Ok(0) };
-        let RowKey { partition, sort } = LeaderboardKeys::score_size_key(&places, score);
-        let partition = Partition::of_table(partition.as_bytes());
-        // The rows that say how much of it deletions take follow.
-        let span = Span::within(sort.as_bytes());
-        let request = partition.first(&span, PAGE_STEPS);
-        let page = self.reader.page(request, &mut self.state.cost).await?;
-        self.state.cost.rows += u64::from(page.scanned == 0);
-        let mut equals = 0;
-        for row in &page.items {
-            equals += self.step_of(row).await?;
-        }
-        Ok(equals)
-    }
-
-    /// What a row of prefix counts adds: less than 0 if it says how much deletions have taken.
-    async fn step_of(&mut self, row: &Item) -> Result<i64, Error> {
-        let sort = row.get(SORT).and_then(Value::as_b).unwrap_or_default();
-        let number = number(row)?;
-        match LeaderboardKeys::prefix_count_takers(sort) {
-            None => Ok(number),
-            Some(takers) => Ok(if self.is_taken(&takers).await? { -number } else { 0 }),
-        }
-    }
 }
 
-/// A count, after deletions.
-fn sum(stored: i64, correction: i64) -> u64 {
-    u64::try_from(stored + correction).unwrap_or(0)
+/// A count after deletions. Rows that are not of one moment can make it negative.
+fn at_least_0(count: i64) -> u64 {
+    u64::try_from(count).unwrap_or(0)
 }
 
-fn order(left: &Standing, right: &Standing, direction: Direction) -> Ordering {
-    match direction {
-        Direction::Forward => left.position.cmp(&right.position),
-        Direction::Backward => right.position.cmp(&left.position),
+impl Standing {
+    /// The order of entries, in a direction.
+    fn order(&self, other: &Standing, direction: Direction) -> Ordering {
+        match direction {
+            Direction::Forward => self.position.cmp(&other.position),
+            Direction::Backward => other.position.cmp(&self.position),
+        }
     }
 }
 

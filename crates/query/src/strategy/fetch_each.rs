@@ -1,0 +1,75 @@
+//! Along the list, fetching each entity. The only strategy without posting lists.
+
+use crate::fetch::BATCH_MAX;
+use crate::list_part::Entry;
+use crate::list_scan::ListScan;
+use crate::{End, Error};
+
+/// Whether more can follow what was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rest {
+    Nothing,
+    Maybe,
+}
+
+pub(super) async fn run(scan: &mut ListScan<'_>) -> Result<End, Error> {
+    loop {
+        if step(scan).await? == Rest::Nothing {
+            return Ok(End::Exhausted);
+        }
+        if scan.wanted() == 0 {
+            return look_ahead(scan).await;
+        }
+        if scan.is_spent() {
+            return Ok(End::Budget);
+        }
+    }
+}
+
+/// Finds out whether a full page is the last. What follows in the list may not pass the filter, so
+/// it reads until something does; the next page still begins behind this one.
+async fn look_ahead(scan: &mut ListScan<'_>) -> Result<End, Error> {
+    if scan.request.filter.is_none() {
+        return Ok(End::Limit);
+    }
+    let page = scan.begin_ahead();
+    let mut end = End::Limit;
+    while scan.wanted() > 0 && !scan.is_spent() {
+        if step(scan).await? == Rest::Nothing && scan.wanted() > 0 {
+            end = End::Exhausted;
+            break;
+        }
+    }
+    scan.end_ahead(page);
+    Ok(end)
+}
+
+/// Reads one page of the index and the entities it leads to.
+async fn step(scan: &mut ListScan<'_>) -> Result<Rest, Error> {
+    // An entity costs two rows: one of the index and its own.
+    let affordable = scan.request.budget.rows.saturating_sub(scan.state.cost.rows) / 2;
+    let affordable = usize::try_from(affordable).unwrap_or(usize::MAX).max(1);
+    let wanted = scan.wanted().min(affordable);
+    // One more, to know whether more follow.
+    let page = scan.page(wanted + 1).await?;
+    let rest = match page.last_key {
+        None if page.items.len() <= wanted => Rest::Nothing,
+        None | Some(_) => Rest::Maybe,
+    };
+    let entries = page.items.into_iter().take(wanted).map(|row| scan.part.entry(row));
+    let entries = entries.collect::<Result<Vec<Entry>, Error>>()?;
+    if let (true, Some(last_key)) = (entries.is_empty(), &page.last_key) {
+        let position = scan.part.position(last_key)?;
+        scan.pass(position);
+    }
+    for batch in entries.chunks(BATCH_MAX) {
+        let is_enough = scan.state.cost.bytes >= scan.request.budget.bytes;
+        if is_enough && scan.end.is_some() {
+            return Ok(Rest::Maybe);
+        }
+        if scan.fetch(batch).await? < batch.len() {
+            return Ok(Rest::Maybe);
+        }
+    }
+    Ok(rest)
+}
