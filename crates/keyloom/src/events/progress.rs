@@ -116,8 +116,13 @@ impl Progress {
             lease: self.checkpoint.lease.filter(|_| lease == LeaseUse::Keep),
             ..self.checkpoint.clone()
         };
-        let advance = self.checkpoint.advance(&next, &db.shared.table);
-        JobTransaction::new(db).piggyback(advance).commit(effects).await?;
+        if effects.is_empty() {
+            let is_moved = Checkpoints::new(&db.shared).replace(&self.checkpoint, &next).await?;
+            is_moved.then_some(()).ok_or(Error::Contended)?;
+        } else {
+            let advance = self.checkpoint.advance(&next, &db.shared.table);
+            JobTransaction::new(db).piggyback(advance).commit(effects).await?;
+        }
         (self.checkpoint, self.is_ahead) = (next, false);
         Ok(())
     }
@@ -155,14 +160,9 @@ impl Progress {
             moved_ms: now_ms,
             ..self.checkpoint.clone()
         };
-        let advance = self.checkpoint.advance(&next, &self.db.shared.table);
-        match JobTransaction::new(&self.db).piggyback(advance).commit(&Effects::new()).await {
-            Ok(_) => Ok(()),
-            Err(Error::Contended) => {
-                work.call_again();
-                Ok(())
-            }
-            Err(error) => Err(error),
+        if !Checkpoints::new(&self.db.shared).replace(&self.checkpoint, &next).await? {
+            work.call_again();
         }
+        Ok(())
     }
 }
