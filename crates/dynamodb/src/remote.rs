@@ -18,6 +18,7 @@ mod service;
 mod spec_cache;
 mod specs;
 mod store;
+mod stream_cache;
 mod table_shape;
 mod tables;
 mod transactions;

@@ -11,17 +11,21 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
-use super::codes::{NOT_FOUND, TRIMMED, VALIDATION};
+use super::codes::{EXPIRED, NOT_FOUND, TRIMMED, VALIDATION};
 use super::refusal::{failed, has_code, incomplete, unreadable};
 use super::service::Service;
+use super::stream_cache::{Continue, Reading, Stream};
 use super::table_shape::table;
 use super::values::{stream_item, time};
 
 const RECORDS: &str = "GetRecords";
 /// The most records per request.
 const RECORDS_MAX: usize = 1000;
-/// The most empty pages to follow: a shard can have runs of them, and the page at its end is empty.
+/// The most empty pages to follow in one call: a shard can have runs of them, and the page at its end
+/// is empty.
 const EMPTY_PAGES_MAX: usize = 5;
+/// After how many calls without a change the end of a shard is assumed.
+const EMPTY_ROUNDS_MAX: usize = 4;
 /// The principal that deletes expired items.
 const EXPIRY_PRINCIPAL: &str = "dynamodb.amazonaws.com";
 
@@ -29,17 +33,28 @@ const EXPIRY_PRINCIPAL: &str = "dynamodb.amazonaws.com";
 const BEGINNING: SeqNo = SeqNo(0);
 
 /// A shard to read from.
-struct Source {
-    arn: String,
-    shard: String,
+struct Source<'s> {
+    table: &'s TableName,
+    arn: &'s str,
+    shard: &'s str,
     /// The width of sequence numbers, which servers compare as strings, including leading zeros.
     digits: usize,
 }
 
 impl Service {
     pub(super) async fn shards(&self, name: &TableName) -> Result<Vec<ShardId>, Error> {
+        Ok(parents_first(&self.stream(name).await?.shards))
+    }
+
+    /// Returns the stream of a table, as it was a short time ago.
+    async fn stream(&self, name: &TableName) -> Result<Stream, Error> {
+        if let Some(stream) = self.streams.stream(name) {
+            return Ok(stream);
+        }
         let arn = self.stream_arn(name).await?;
-        Ok(parents_first(&self.sdk_shards(name, &arn).await?))
+        let stream = Stream::new(arn.clone(), self.sdk_shards(name, &arn).await?);
+        self.streams.insert(name, stream.clone());
+        Ok(stream)
     }
 
     async fn sdk_shards(&self, name: &TableName, arn: &str) -> Result<Vec<Shard>, Error> {
@@ -65,18 +80,35 @@ impl Service {
     }
 
     pub(super) async fn changes(&self, read: ReadChanges) -> Result<ChangePage, Error> {
-        let arn = self.stream_arn(&read.table).await?;
-        let shards = self.sdk_shards(&read.table, &arn).await?;
-        let shard = shards.into_iter().find(|known| known.shard_id() == Some(&read.shard.0));
+        let is_outdated = |error: &Error| {
+            has_code(error, NOT_FOUND) || matches!(error, Error::Invalid(Invalid::Shard { .. }))
+        };
+        match self.changes_in(self.stream(&read.table).await?, &read).await {
+            // Somebody else has created the stream, or shards of it, since they were listed.
+            Err(error) if is_outdated(&error) => {
+                self.streams.invalidate(&read.table);
+                self.changes_in(self.stream(&read.table).await?, &read).await
+            }
+            result => result,
+        }
+    }
+
+    async fn changes_in(&self, stream: Stream, read: &ReadChanges) -> Result<ChangePage, Error> {
+        let shard = stream.shards.iter().find(|known| known.shard_id() == Some(&read.shard.0));
         let Some(shard) = shard else {
-            return Err(Invalid::Shard { shard: read.shard }.into());
+            return Err(Invalid::Shard { shard: read.shard.clone() }.into());
         };
         if read.limit == 0 {
             return Err(Invalid::LimitZero.into());
         }
         let range = shard.sequence_number_range();
         let first = range.and_then(|range| range.starting_sequence_number());
-        let source = Source { arn, shard: read.shard.0, digits: first.map_or(0, str::len) };
+        let source = Source {
+            table: &read.table,
+            arn: &stream.arn,
+            shard: &read.shard.0,
+            digits: first.map_or(0, str::len),
+        };
         let after = match read.start {
             FeedStart::Oldest => BEGINNING,
             FeedStart::After(seq) => seq,
@@ -99,44 +131,59 @@ impl Service {
 
     /// Returns an empty page at the end of the shard. The service has no position after the last
     /// change other than its sequence number, so the whole shard is read.
-    async fn end_of_shard(&self, source: &Source) -> Result<ChangePage, Error> {
-        let mut next = BEGINNING;
-        loop {
+    async fn end_of_shard(&self, source: &Source<'_>) -> Result<ChangePage, Error> {
+        let (mut next, mut empty) = (BEGINNING, 0);
+        while empty < EMPTY_ROUNDS_MAX {
             let page = self.page_after(source, next, RECORDS_MAX).await?;
-            if page.changes.is_empty() {
-                return Ok(ChangePage { changes: vec![], next });
-            }
+            empty = if page.changes.is_empty() { empty + 1 } else { 0 };
             next = page.next;
         }
+        Ok(ChangePage { changes: vec![], next })
     }
 
-    /// Returns the first changes after a position.
+    /// Returns the first changes after a position. An empty page is no end: the next call goes on
+    /// where this one stopped.
     async fn page_after(
         &self,
-        source: &Source,
+        source: &Source<'_>,
         after: SeqNo,
         limit: usize,
     ) -> Result<ChangePage, Error> {
-        let mut iterator = self.iterator(source, after).await?;
+        let reading = |after| Reading { shard: source.shard.to_owned(), after };
+        let mut place = match self.streams.take(&reading(after)) {
+            Some(kept) => kept,
+            None => self.iterator(source, after).await?,
+        };
         for _ in 0..EMPTY_PAGES_MAX {
-            let Some(from) = iterator else { break };
-            let output = self.records(&from, limit).await?;
+            let Continue::At(iterator) = &place else { break };
+            let output = match self.records(iterator, limit).await {
+                Err(error) if has_code(&error, EXPIRED) => {
+                    place = self.iterator(source, after).await?;
+                    continue;
+                }
+                output => output?,
+            };
             let records = output.records.unwrap_or_default().into_iter();
             let mut changes: Vec<Change> = records.map(change).collect::<Result<_, _>>()?;
             // A reader that continues from here must not see a change twice, whatever the server does.
             changes.retain(|change| change.seq > after);
+            place = Continue::new(output.next_shard_iterator);
             if let Some(last) = changes.last() {
                 let next = last.seq;
+                self.streams.keep(reading(next), place);
                 return Ok(ChangePage { changes, next });
             }
-            iterator = output.next_shard_iterator;
         }
+        if matches!(place, Continue::Ended) {
+            // It has children.
+            self.streams.invalidate(source.table);
+        }
+        self.streams.keep(reading(after), place);
         Ok(ChangePage { changes: vec![], next: after })
     }
 
-    async fn iterator(&self, source: &Source, after: SeqNo) -> Result<Option<String>, Error> {
-        let Source { arn, shard, digits } = source;
-        let digits = *digits;
+    async fn iterator(&self, source: &Source<'_>, after: SeqNo) -> Result<Continue, Error> {
+        let Source { arn, shard, digits, .. } = *source;
         let request = self.connection.streams.get_shard_iterator();
         let request = request.stream_arn(arn).shard_id(shard);
         let request = match after {
@@ -146,7 +193,8 @@ impl Service {
                 .sequence_number(format!("{number:0digits$}")),
         };
         let sent = self.send_read(|| request.clone().send()).await;
-        Ok(sent.map_err(|error| failed("GetShardIterator", &error))?.shard_iterator)
+        let output = sent.map_err(|error| failed("GetShardIterator", &error))?;
+        Ok(Continue::new(output.shard_iterator))
     }
 
     async fn records(&self, iterator: &str, limit: usize) -> Result<GetRecordsOutput, Error> {

@@ -13,12 +13,14 @@ use super::capacity::Meter;
 use super::connection::Connection;
 use super::retry::{Backoff, Outcome};
 use super::spec_cache::SpecCache;
+use super::stream_cache::StreamCache;
 
 /// SDK clients, cached table specs, and consumed capacity.
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) connection: Connection,
     pub(super) specs: SpecCache,
+    pub(super) streams: StreamCache,
     pub(super) meter: Meter,
     attempts_max: u32,
     delay: Duration,
@@ -29,6 +31,7 @@ impl Service {
         Ok(Service {
             connection: Connection::open(&options).await?,
             specs: SpecCache::default(),
+            streams: StreamCache::default(),
             meter: Meter::default(),
             attempts_max: options.attempts_max,
             delay: options.delay,

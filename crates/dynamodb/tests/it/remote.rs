@@ -2,6 +2,7 @@
 
 mod faults;
 mod faulty;
+mod feed;
 mod histories;
 mod items;
 mod stale_specs;

@@ -7,8 +7,10 @@ use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use keyloom_dynamodb::{Endpoint, EndpointOptions, Keys, Remote, RemoteOptions, Reply};
-use keyloom_store::{MemoryStore, Store};
+use keyloom_dynamodb::{
+    Endpoint, EndpointOptions, Keys, Remote, RemoteOptions, Reply, Strict, StrictOptions,
+};
+use keyloom_store::{Feed, MemoryStore, Store, SystemClock, TableSpec};
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
 use serde_json::{Value, json};
@@ -67,8 +69,22 @@ impl Faulty {
         let store = Arc::new(MemoryStore::new(clock.clone()));
         block_on(store.create_table(spec())).unwrap();
         let options = EndpointOptions { clock, ..EndpointOptions::default() };
+        Faulty::serve(Endpoint::new(store.clone(), options), store)
+    }
+
+    /// Starts a server in strict mode, with a table that has a feed.
+    pub(crate) fn strict(rules: StrictOptions) -> Faulty {
+        let clock = Arc::new(SystemClock);
+        let store = Arc::new(MemoryStore::new(clock.clone()));
+        block_on(store.create_table(TableSpec { feed: Feed::Images, ..spec() })).unwrap();
+        let options = EndpointOptions { clock: clock.clone(), ..EndpointOptions::default() };
+        let strict = Arc::new(Strict::new(store.clone(), clock, rules));
+        Faulty::serve(Endpoint::strict(strict, options), store)
+    }
+
+    fn serve(endpoint: Endpoint, store: Arc<MemoryStore>) -> Faulty {
         let shared = Arc::new(Shared {
-            endpoint: Endpoint::new(store.clone(), options),
+            endpoint,
             plan: Mutex::new(Box::new(|_| None)),
             received: Mutex::default(),
         });
