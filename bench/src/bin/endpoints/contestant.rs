@@ -10,8 +10,11 @@ pub(crate) struct Contestant {
     pub(crate) name: &'static str,
     /// Whether an acknowledged write is durable, for the table.
     pub(crate) durable: &'static str,
-    start: Box<dyn Fn(&Location) -> Result<Command, String>>,
+    start: Start,
 }
+
+/// Prepares the command that starts a server.
+type Start = Box<dyn Fn(&Location) -> Result<Command, String>>;
 
 /// Where it is installed, stores its data and listens.
 struct Location {

@@ -23,7 +23,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "strict-latency",
         value: "MS",
-        help: "Average time of a request of one item; a transaction takes three times as long",
+        help: "Average time of a request; a transaction takes three times that",
         default: "4",
     },
     Setting {
@@ -35,7 +35,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "strict-split",
         value: "SECONDS",
-        help: "How long a partition is throttled before it is split",
+        help: "Seconds of throttling before a partition is split",
         default: "60",
     },
     Setting {
@@ -47,7 +47,7 @@ const SETTINGS: &[Setting] = &[
     Setting {
         name: "strict-create",
         value: "SECONDS",
-        help: "How long creating or deleting a table or an index takes",
+        help: "How long it takes to create or delete a table or index",
         default: "5",
     },
     Setting {

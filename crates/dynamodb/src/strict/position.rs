@@ -31,10 +31,10 @@ impl Position {
     }
 }
 
-/// Shows the hash, and the sort key if the position is inside the items of a partition key.
+/// Shows the first half of the hash, and the sort key if the position is inside the items of a partition key.
 impl fmt::Display for Position {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.hash)?;
+        write!(f, "{:08x}", self.hash >> 32)?;
         if !self.sort.is_empty() {
             f.write_str("/")?;
         }

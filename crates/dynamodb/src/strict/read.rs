@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use keyloom_store::{
-    Answer, BatchGet, BatchGot, Consistency, Error, Get, IndexName, Page, Query, Read, Scan,
-    TableDescription, TableName, TableSpec, TransactGet,
+    Answer, BatchGet, BatchGot, Consistency, Direction, Error, Get, IndexName, Page, Query, Read,
+    Scan, TableDescription, TableName, TableSpec, TransactGet,
 };
 use keyloom_value::{Item, KeyTest};
 
@@ -217,22 +217,20 @@ fn page_units(page: &Page, consistency: Consistency) -> f64 {
 
 /// Returns the first key that a query can evaluate, as far as its condition says.
 fn first_key(query: &Query) -> Item {
-    if let Some(start) = &query.start {
-        return start.clone();
-    }
+    let first = |test: &KeyTest| match (test, query.direction) {
+        (KeyTest::Between(_, high), Direction::Backward) => high.clone(),
+        (KeyTest::Between(low, _), Direction::Forward) => low.clone(),
+        (
+            KeyTest::Equal(value)
+            | KeyTest::Less(value)
+            | KeyTest::LessOrEqual(value)
+            | KeyTest::Greater(value)
+            | KeyTest::GreaterOrEqual(value)
+            | KeyTest::BeginsWith(value),
+            _,
+        ) => value.clone(),
+    };
     let tests = query.key.tests.iter();
-    let first = tests.filter_map(|(name, test)| {
-        let value = match (test, query.direction) {
-            (KeyTest::Equal(value), _) => value,
-            (KeyTest::Between(low, _), keyloom_store::Direction::Forward) => low,
-            (KeyTest::Between(_, high), keyloom_store::Direction::Backward) => high,
-            (KeyTest::Greater(value) | KeyTest::GreaterOrEqual(value), _)
-            | (
-                KeyTest::Less(value) | KeyTest::LessOrEqual(value) | KeyTest::BeginsWith(value),
-                _,
-            ) => value,
-        };
-        Some((name.clone(), value.clone()))
-    });
-    first.collect()
+    let of_condition = || tests.map(|(name, test)| (name.clone(), first(test))).collect();
+    query.start.clone().unwrap_or_else(of_condition)
 }
