@@ -73,7 +73,8 @@ pub(super) fn arguments(command: clap::Command) -> clap::Command {
             .default_value(setting.default)
             .help(setting.help)
     };
-    SETTINGS.iter().fold(command, |command, setting| command.arg(argument(setting)))
+    let command = SETTINGS.iter().fold(command, |command, setting| command.arg(argument(setting)));
+    command.next_help_heading(None)
 }
 
 /// Returns the options, if strict mode is on.
