@@ -3,8 +3,8 @@
 use keyloom_store::{Consistency, IndexName, IndexScope, KeySchema, TableName, TableSpec};
 use keyloom_value::Item;
 
-use super::partitions::{Access, Used};
 use super::position::Position;
+use super::usage::{Access, Used};
 use crate::json::Writer;
 use crate::units::{index_writes, read_units, write_units};
 use crate::wire::write_item;

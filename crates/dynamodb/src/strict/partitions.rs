@@ -14,7 +14,7 @@ use keyloom_store::Time;
 use super::bucket::Bucket;
 use super::options::StrictOptions;
 use super::position::Position;
-use super::usage::Usage;
+use super::usage::{Access, Usage, Used};
 
 /// How many recent requests a partition remembers, to find where to split.
 const RECENT_MAX: usize = 256;
@@ -22,29 +22,6 @@ const RECENT_MAX: usize = 256;
 const COOL_MS: u64 = 5_000;
 /// The smallest part of the recent requests that either side of a split must have.
 const SIDE_MIN: f64 = 0.2;
-
-/// Reading or writing: partitions have capacity for each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Access {
-    Read,
-    Write,
-}
-
-impl Access {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Access::Read => "read",
-            Access::Write => "write",
-        }
-    }
-}
-
-/// Units that a request consumed.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Used {
-    pub(super) access: Access,
-    pub(super) units: f64,
-}
 
 /// The partitions of a key space.
 #[derive(Clone, Debug)]
@@ -128,15 +105,15 @@ impl Partitions {
     pub(super) fn take(&mut self, position: &Position, used: Used, now: Time) {
         let Some(partition) = self.at(position) else { return };
         partition.bucket(used.access).take(used.units);
-        partition.usage.add(used.access, used.units, now);
+        partition.usage.add(used, now);
     }
 
     /// Consumes units of all partitions, an equal part of each.
     pub(super) fn take_evenly(&mut self, used: Used, now: Time) {
-        let units = used.units / self.by_start.len() as f64;
+        let part = Used { units: used.units / self.by_start.len() as f64, ..used };
         for partition in self.by_start.values_mut() {
-            partition.bucket(used.access).take(units);
-            partition.usage.add(used.access, units, now);
+            partition.bucket(part.access).take(part.units);
+            partition.usage.add(part, now);
         }
     }
 

@@ -10,9 +10,9 @@ use keyloom_value::{Item, KeyTest};
 
 use super::charge::{Charge, Space};
 use super::conflicts::ItemKey;
-use super::partitions::Access;
 use super::refusal;
 use super::store::Strict;
+use super::usage::Access;
 use crate::units::{read_units, transact_read_units};
 
 const GET: &str = "GetItem";

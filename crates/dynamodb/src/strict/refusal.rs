@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyloom_store::{CancelReason, Error, Refusal};
 
 use super::charge::Space;
-use super::partitions::Access;
+use super::usage::Access;
 
 /// Error codes of the service.
 pub(crate) mod code {

@@ -7,8 +7,9 @@ use keyloom_store::{IndexScope, TableName, TableSpec, Time};
 use super::charge::{Charge, Space};
 use super::heavy_keys::HeavyKeys;
 use super::options::StrictOptions;
-use super::partitions::{Access, Partitions, Used};
+use super::partitions::Partitions;
 use super::refusal::Throttled;
+use super::usage::{Access, Used};
 
 /// All key spaces that were used.
 #[derive(Debug, Default)]

@@ -2,9 +2,30 @@
 
 use keyloom_store::Time;
 
-use super::partitions::Access;
-
 const MINUTE: usize = 60;
+
+/// Reading or writing: partitions have capacity for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
+
+impl Access {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Access::Read => "read",
+            Access::Write => "write",
+        }
+    }
+}
+
+/// Units that a request consumed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Used {
+    pub(super) access: Access,
+    pub(super) units: f64,
+}
 
 /// Units of one kind over time.
 #[derive(Clone, Debug)]
@@ -70,10 +91,10 @@ fn slot(second: u64) -> usize {
 }
 
 impl Usage {
-    pub(super) fn add(&mut self, access: Access, units: f64, now: Time) {
-        match access {
-            Access::Read => self.read.add(units, now),
-            Access::Write => self.write.add(units, now),
+    pub(super) fn add(&mut self, used: Used, now: Time) {
+        match used.access {
+            Access::Read => self.read.add(used.units, now),
+            Access::Write => self.write.add(used.units, now),
         }
     }
 }

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Next;
 use super::orphans::Orphans;
-use super::worker::{Worker, Workers};
+use super::worker::{Observation, Worker, Workers};
 use crate::db::{Db, Shared};
 use crate::error::Error;
 
@@ -68,13 +68,6 @@ impl Drop for Running<'_> {
     fn drop(&mut self) {
         self.0.lock().running -= 1;
     }
-}
-
-/// The rows of all processes, and when they were requested and received.
-pub(crate) struct Observation {
-    pub(crate) rows: Vec<Worker>,
-    pub(crate) asked_ms: i64,
-    pub(crate) read_ms: i64,
 }
 
 impl Heart {

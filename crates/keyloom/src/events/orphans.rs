@@ -6,10 +6,9 @@ use keyloom_value::{Item, Value};
 
 use super::Work;
 use super::effects::Effects;
-use super::heartbeat::Observation;
 use super::job::{BY_STATUS, JOB, Status};
 use super::transaction::{JobTransaction, is_transient};
-use super::worker::{Worker, Workers};
+use super::worker::{Observation, Worker, Workers};
 use crate::db::Db;
 use crate::error::Error;
 use crate::record::Record;

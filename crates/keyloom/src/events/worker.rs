@@ -50,6 +50,13 @@ impl Worker {
     }
 }
 
+/// The rows of all processes, and when they were requested and received.
+pub(crate) struct Observation {
+    pub(crate) rows: Vec<Worker>,
+    pub(crate) asked_ms: i64,
+    pub(crate) read_ms: i64,
+}
+
 /// The stored rows of all processes.
 #[derive(Clone, Copy)]
 pub(crate) struct Workers<'s> {
