@@ -87,6 +87,6 @@ pub(super) fn options(arguments: &ArgMatches) -> Option<StrictOptions> {
     options.split_after = Duration::from_secs(number("strict-split"));
     options.index_lag = Duration::from_millis(number("strict-lag"));
     options.create_time = Duration::from_secs(number("strict-create"));
-    options.shard_time = Duration::from_secs(number("strict-shard"));
+    options.shard_time = Duration::from_secs(number("strict-shard").max(1));
     arguments.get_flag("strict").then_some(options)
 }

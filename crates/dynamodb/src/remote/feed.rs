@@ -149,7 +149,8 @@ impl Service {
         after: SeqNo,
         limit: usize,
     ) -> Result<ChangePage, Error> {
-        let reading = |after| Reading { shard: source.shard.to_owned(), after };
+        let reading =
+            |after| Reading { arn: source.arn.to_owned(), shard: source.shard.to_owned(), after };
         let mut place = match self.streams.take(&reading(after)) {
             Some(kept) => kept,
             None => self.iterator(source, after).await?,
@@ -168,15 +169,15 @@ impl Service {
             // A reader that continues from here must not see a change twice, whatever the server does.
             changes.retain(|change| change.seq > after);
             place = Continue::new(output.next_shard_iterator);
+            if matches!(place, Continue::Ended) {
+                // It has children, which may not be listed yet.
+                self.streams.invalidate(source.table);
+            }
             if let Some(last) = changes.last() {
                 let next = last.seq;
                 self.streams.keep(reading(next), place);
                 return Ok(ChangePage { changes, next });
             }
-        }
-        if matches!(place, Continue::Ended) {
-            // It has children.
-            self.streams.invalidate(source.table);
         }
         self.streams.keep(reading(after), place);
         Ok(ChangePage { changes: vec![], next: after })

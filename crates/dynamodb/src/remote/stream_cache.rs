@@ -28,6 +28,8 @@ pub(super) struct Stream {
 /// Who reads: a shard, after a record.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Reading {
+    /// The stream: shards of different ones may share a name.
+    pub(super) arn: String,
     pub(super) shard: String,
     pub(super) after: SeqNo,
 }

@@ -28,7 +28,11 @@ impl HeavyKeys {
 
     /// Removes the entry with the fewest units and returns them.
     fn remove_lightest(&mut self) -> f64 {
-        let lightest = self.units.iter().min_by(|(_, a), (_, b)| a.total_cmp(b));
+        // By key among equals: the order of a hash map differs from run to run.
+        let lightest = self
+            .units
+            .iter()
+            .min_by(|(key_a, a), (key_b, b)| a.total_cmp(b).then(key_a.cmp(key_b)));
         let key = lightest.map(|(key, _)| key.clone());
         key.and_then(|key| self.units.remove(&key)).unwrap_or_default()
     }

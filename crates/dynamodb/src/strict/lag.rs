@@ -1,6 +1,6 @@
 //! Reads that lag: global indexes, and replicas of the table.
 //!
-//! Before a write, at most every [`GRAIN`], a snapshot of the store is taken. A read that lags by
+//! Before a write, at most [`SNAPSHOTS_MAX`] times within the longest lag, a snapshot of the store is taken. A read that lags by
 //! some time reads the first snapshot since then, so it misses what was written after it; if there
 //! is none, nothing was written since and the store itself is the answer.
 
@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use keyloom_store::{Error, Read, Store, Time};
 
-/// How far snapshots are apart.
-const GRAIN: Duration = Duration::from_millis(5);
+/// How many snapshots are kept, about.
+const SNAPSHOTS_MAX: u32 = 40;
 
 /// Snapshots of the recent past.
 #[derive(Default)]
@@ -37,28 +37,24 @@ impl Lag {
             return Ok(());
         }
         let view = store.snapshot().await?;
-        let mut snapshots = self.lock();
-        let oldest = self.past(now, self.age_max);
-        while snapshots.front().is_some_and(|snapshot| snapshot.taken < oldest) {
-            snapshots.pop_front();
-        }
+        let mut snapshots = self.recent(now);
         if snapshots.back().is_none_or(|last| last.taken < now) {
             snapshots.push_back(Snapshot { taken: now, view });
         }
         Ok(())
     }
 
-    /// Returns the state some time ago; none if it is the present one.
-    pub(super) fn view(&self, now: Time, ago: Duration) -> Option<Arc<dyn Read>> {
-        let since = self.past(now, ago);
-        let snapshots = self.lock();
+    /// Returns the state some time ago, but not before `since`; none if it is the present one.
+    pub(super) fn view(&self, now: Time, ago: Duration, since: Time) -> Option<Arc<dyn Read>> {
+        let since = self.past(now, ago).max(since);
+        let snapshots = self.recent(now);
         let first = snapshots.partition_point(|snapshot| snapshot.taken < since);
         snapshots.get(first).filter(|_| !ago.is_zero()).map(|snapshot| snapshot.view.clone())
     }
 
     fn is_recent(&self, now: Time) -> bool {
-        let recent = self.past(now, GRAIN);
-        self.lock().back().is_some_and(|last| last.taken > recent)
+        let recent = self.past(now, self.age_max / SNAPSHOTS_MAX);
+        self.recent(now).back().is_some_and(|last| last.taken > recent)
     }
 
     fn past(&self, now: Time, ago: Duration) -> Time {
@@ -66,7 +62,12 @@ impl Lag {
         Time(now.0.saturating_sub(ago_ms))
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<Snapshot>> {
-        self.snapshots.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Returns the snapshots that a read can need, without those that are too old, or in the future
+    /// because the clock was set back.
+    fn recent(&self, now: Time) -> MutexGuard<'_, VecDeque<Snapshot>> {
+        let mut snapshots = self.snapshots.lock().unwrap_or_else(PoisonError::into_inner);
+        let oldest = self.past(now, self.age_max);
+        snapshots.retain(|snapshot| (oldest..=now).contains(&snapshot.taken));
+        snapshots
     }
 }

@@ -21,9 +21,16 @@ pub(super) struct Lifecycle {
 #[derive(Debug, Default)]
 struct Changing {
     created: Time,
-    deleted: Time,
+    deleted: Option<Deleted>,
     /// When an index was or will be created or deleted.
     indexes: HashMap<IndexName, Time>,
+}
+
+/// A table that is gone, as it is described until its name is free.
+#[derive(Debug)]
+struct Deleted {
+    until: Time,
+    last: TableDescription,
 }
 
 impl Lifecycle {
@@ -36,15 +43,40 @@ impl Lifecycle {
         self.lock().get(table).map_or(self.began, |changing| changing.created.max(self.began))
     }
 
+    /// Returns since when an index has been there.
+    pub(super) fn index_since(&self, table: &TableName, index: &IndexName) -> Time {
+        let tables = self.lock();
+        let ready = tables.get(table).and_then(|changing| changing.indexes.get(index)).copied();
+        drop(tables);
+        ready.unwrap_or_default().max(self.since(table))
+    }
+
     /// Refuses to create a table whose predecessor is still being deleted.
     pub(super) fn check_create(&self, table: &TableName, now: Time) -> Result<(), Error> {
-        match self.lock().get(table).is_some_and(|changing| changing.deleted > now) {
-            false => Ok(()),
-            true => {
+        match self.deleted(table, now) {
+            None => Ok(()),
+            Some(_) => {
                 let message = format!("Table is being deleted: {table}");
                 Err(refused("CreateTable", code::IN_USE, message))
             }
         }
+    }
+
+    /// Returns the last description of a table that is being deleted.
+    pub(super) fn deleted(&self, table: &TableName, now: Time) -> Option<TableDescription> {
+        let tables = self.lock();
+        let deleted = tables.get(table)?.deleted.as_ref();
+        deleted.filter(|deleted| deleted.until > now).map(|deleted| deleted.last.clone())
+    }
+
+    /// Returns the names of the tables that are being deleted.
+    pub(super) fn all_deleted(&self, now: Time) -> Vec<TableName> {
+        let tables = self.lock();
+        let is_deleted = |changing: &Changing| {
+            changing.deleted.as_ref().is_some_and(|deleted| deleted.until > now)
+        };
+        let deleted = tables.iter().filter(|(_, changing)| is_deleted(changing));
+        deleted.map(|(table, _)| table.clone()).collect()
     }
 
     pub(super) fn create(&self, table: &TableName, now: Time) {
@@ -52,32 +84,42 @@ impl Lifecycle {
         self.lock().insert(table.clone(), Changing { created, ..Changing::default() });
     }
 
-    pub(super) fn delete(&self, table: &TableName, now: Time) {
-        let deleted = self.end(now);
-        self.lock().insert(table.clone(), Changing { deleted, ..Changing::default() });
+    pub(super) fn delete(&self, last: TableDescription, now: Time) {
+        let table = last.spec.name.clone();
+        let deleted = Some(Deleted { until: self.end(now), last });
+        let mut tables = self.lock();
+        tables.retain(|_, other| other.deleted.as_ref().is_none_or(|other| other.until > now));
+        tables.insert(table, Changing { deleted, ..Changing::default() });
     }
 
-    /// Refuses a change of a table, or of its indexes if `is_index`: those are created and deleted
-    /// one at a time.
-    pub(super) fn check_alter(
+    /// Refuses to create or delete an index while another one is being created or deleted.
+    pub(super) fn check_index_change(&self, table: &TableName, now: Time) -> Result<(), Error> {
+        let tables = self.lock();
+        let changing = tables.get(table);
+        let is_busy = |changing: &Changing| changing.indexes.values().any(|ready| *ready > now);
+        match changing.is_some_and(is_busy) {
+            false => Ok(()),
+            true => {
+                let message = "Subscriber limit exceeded: Only 1 online index can be created or \
+                               deleted simultaneously per table";
+                Err(refused("UpdateTable", code::LIMIT, message))
+            }
+        }
+    }
+
+    /// Refuses to change or delete a table that is not active.
+    pub(super) fn check_active(
         &self,
         table: &TableName,
-        is_index: bool,
+        operation: &'static str,
         now: Time,
     ) -> Result<(), Error> {
-        let tables = self.lock();
-        let Some(changing) = tables.get(table) else { return Ok(()) };
-        if is_index && changing.indexes.values().any(|ready| *ready > now) {
-            let message = "Subscriber limit exceeded: Only 1 online index can be created or \
-                           deleted simultaneously per table";
-            return Err(refused("UpdateTable", code::LIMIT, message));
-        }
-        match changing.is_active(now) {
+        match self.lock().get(table).is_none_or(|changing| changing.is_active(now)) {
             true => Ok(()),
             false => {
                 let message =
                     format!("Attempt to change a resource which is still in use: {table}");
-                Err(refused("UpdateTable", code::IN_USE, message))
+                Err(refused(operation, code::IN_USE, message))
             }
         }
     }
@@ -89,7 +131,11 @@ impl Lifecycle {
 
     /// Whether a table can be read and written.
     pub(super) fn is_created(&self, table: &TableName, now: Time) -> bool {
-        self.lock().get(table).is_none_or(|changing| changing.created <= now)
+        let is_there = |changing: &Changing| {
+            let is_deleted = changing.deleted.as_ref().is_some_and(|deleted| deleted.until > now);
+            changing.created <= now && !is_deleted
+        };
+        self.lock().get(table).is_none_or(is_there)
     }
 
     /// Whether an index can be read.
@@ -102,6 +148,9 @@ impl Lifecycle {
     /// Returns the status of a table as the service reports it.
     pub(super) fn status(&self, table: &TableName, now: Time) -> &'static str {
         match self.lock().get(table) {
+            Some(changing) if changing.deleted.as_ref().is_some_and(|d| d.until > now) => {
+                "DELETING"
+            }
             Some(changing) if changing.created > now => "CREATING",
             Some(changing) if !changing.is_active(now) => "UPDATING",
             _ => "ACTIVE",
@@ -129,6 +178,7 @@ impl Lifecycle {
 
 impl Changing {
     fn is_active(&self, now: Time) -> bool {
-        self.created <= now && self.indexes.values().all(|ready| *ready <= now)
+        let is_deleted = self.deleted.as_ref().is_some_and(|deleted| deleted.until > now);
+        self.created <= now && !is_deleted && self.indexes.values().all(|ready| *ready <= now)
     }
 }

@@ -145,8 +145,8 @@ impl Partitions {
                 self.by_start.insert(point, Partition::new(&self.rules, now));
                 self.splits += 1;
             }
-            Ok(_) => partition.unsplit = Some(Unsplit::OneKey),
-            Err(why) => partition.unsplit = Some(why),
+            Ok(_) => partition.stay_whole(Unsplit::OneKey),
+            Err(why) => partition.stay_whole(why),
         }
     }
 }
@@ -176,6 +176,11 @@ impl Partition {
             self.recent.pop_front();
         }
         self.recent.push_back(position.clone());
+    }
+
+    /// Notes why it is not split. That is considered again when it has been hot for as long again.
+    fn stay_whole(&mut self, why: Unsplit) {
+        (self.unsplit, self.hot) = (Some(why), None);
     }
 
     /// Counts a refusal. Returns for how long there have been some.
@@ -305,7 +310,8 @@ mod tests {
             requests in prop::collection::vec((any::<u64>(), 0..3_u64, 1..20_u64), 1..600),
             keeps_collections: bool,
         ) {
-            let options = StrictOptions { split_after: Duration::from_secs(1), ..options() };
+            let split_after = Duration::from_secs(1);
+            let options = StrictOptions { split_after, write_units: 50.0, ..options() };
             let mut partitions = Partitions::new(&options, keeps_collections, Time(HOUR_MS));
             let (mut now, mut taken) = (HOUR_MS, 0.0);
             for (hash, sort, units) in requests {
@@ -321,9 +327,9 @@ mod tests {
             prop_assert_eq!(used, taken);
             let seconds = (now - HOUR_MS) as f64 / 1000.0 + 1.0;
             // Either side of a split starts with a second of capacity.
-            let fresh = partitions.splits() as f64 * 1000.0;
+            let fresh = partitions.splits() as f64 * 50.0;
             for (_, partition) in partitions.iter() {
-                prop_assert!(partition.usage.write.total() <= seconds * 1000.0 + 20.0 + fresh);
+                prop_assert!(partition.usage.write.total() <= seconds * 50.0 + 20.0 + fresh);
             }
         }
     }

@@ -11,7 +11,7 @@ use keyloom_value::{Item, KeyTest};
 use super::charge::{Charge, Space};
 use super::conflicts::ItemKey;
 use super::refusal;
-use super::store::Strict;
+use super::store::{Strict, TRANSACTION_LATENCY};
 use super::usage::Access;
 use crate::units::{read_units, transact_read_units};
 
@@ -22,19 +22,18 @@ const SCAN: &str = "Scan";
 const TRANSACT: &str = "TransactGetItems";
 
 impl Strict {
-    /// Returns the store to read an item from.
-    fn item_source(&self, consistency: Consistency) -> Arc<dyn Read> {
-        match consistency {
-            Consistency::Strong => self.inner.clone(),
-            Consistency::Eventual => self.replica(self.options.replica_lag),
-        }
-    }
-
-    /// Returns the store to read a page from.
-    fn page_source(&self, space: &Space, consistency: Consistency) -> Arc<dyn Read> {
-        match space.index {
-            Some(_) => self.replica(self.options.index_lag),
-            None => self.item_source(consistency),
+    /// Returns the store to read an item or a page from.
+    fn source(&self, space: &Space, consistency: Consistency) -> Arc<dyn Read> {
+        let table = &space.table;
+        match (&space.index, consistency) {
+            (Some(index), _) => {
+                let since = self.lifecycle.index_since(table, index);
+                self.replica(self.options.index_lag, since)
+            }
+            (None, Consistency::Eventual) => {
+                self.replica(self.options.replica_lag, self.lifecycle.since(table))
+            }
+            (None, Consistency::Strong) => self.inner.clone(),
         }
     }
 
@@ -62,7 +61,7 @@ impl Strict {
     /// Reads the whole item, to know its size, and returns what was requested of it.
     async fn read_item(&self, spec: &TableSpec, mut get: Get) -> Result<Option<Item>, Error> {
         let (projection, how, key) = (get.projection.take(), get.consistency, get.key.clone());
-        let found = self.item_source(how).get(get).await?;
+        let found = self.source(&Space::of_table(&spec.name), how).get(get).await?;
         let bytes = found.as_ref().map_or(0, Item::size);
         self.take(spec, &Charge::read(spec, &key, bytes, how));
         Ok(match (found, projection) {
@@ -90,11 +89,19 @@ impl Strict {
 
 impl Read for Strict {
     fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
-        self.inner.list_tables()
+        Box::pin(async move {
+            let mut tables = self.inner.list_tables().await?;
+            tables.extend(self.lifecycle.all_deleted(self.clock.now()));
+            tables.sort();
+            Ok(tables)
+        })
     }
 
     fn describe_table(&self, table: TableName) -> Answer<'_, TableDescription> {
         Box::pin(async move {
+            if let Some(deleted) = self.lifecycle.deleted(&table, self.clock.now()) {
+                return Ok(deleted);
+            }
             let mut description = self.inner.describe_table(table).await?;
             self.lifecycle.describe(&mut description, self.clock.now());
             Ok(description)
@@ -120,7 +127,7 @@ impl Read for Strict {
             let charge = Charge::page(space.clone(), &spec, &start);
             self.admit_read(&spec, &charge).map_err(|throttled| throttled.error(QUERY))?;
             self.wait(1).await;
-            let page = self.page_source(&space, how).query(query).await?;
+            let page = self.source(&space, how).query(query).await?;
             self.take(&spec, &charge.consuming(Access::Read, page_units(&page, how)));
             Ok(page)
         })
@@ -136,7 +143,7 @@ impl Read for Strict {
             let charge = Charge::page(space.clone(), &spec, &start);
             self.admit_read(&spec, &charge).map_err(|throttled| throttled.error(SCAN))?;
             self.wait(1).await;
-            let page = self.page_source(&space, how).scan(scan).await?;
+            let page = self.source(&space, how).scan(scan).await?;
             let units = page_units(&page, how);
             self.measured().spaces.take_evenly(&space, units, self.founding(&spec));
             Ok(page)
@@ -181,18 +188,24 @@ impl Read for Strict {
 
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
         Box::pin(async move {
-            let mut items = vec![];
+            let (mut items, mut throttled) = (vec![], vec![]);
             for get in &transaction.gets {
-                let Some(spec) = self.admit_get(get, TRANSACT).await? else {
+                let Some(spec) = self.spec(&get.table).await? else {
                     return self.inner.transact_get(transaction).await;
                 };
                 items.push(ItemKey::new(&get.table, &spec.key, &get.key));
+                let charge = Charge::page(Space::of_table(&get.table), &spec, &get.key);
+                let refused = self.admit_read(&spec, &charge).err();
+                throttled.push(refused.map(|throttled| throttled.reason(TRANSACT)));
+            }
+            if throttled.iter().any(Option::is_some) {
+                return Err(Error::Canceled { reasons: throttled });
             }
             let written = self.conflicts.written(&items);
             if written.contains(&true) {
                 return Err(refusal::canceled_by_conflict(TRANSACT, &written));
             }
-            self.wait(1).await;
+            self.wait(TRANSACTION_LATENCY).await;
             let whole = transaction.gets.iter().map(|get| Get { projection: None, ..get.clone() });
             let found = self.inner.transact_get(TransactGet { gets: whole.collect() }).await?;
             for (get, item) in transaction.gets.iter().zip(&found) {

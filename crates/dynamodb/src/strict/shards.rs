@@ -8,7 +8,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use keyloom_store::{Change, ChangePage, KeySchema, SeqNo, Time};
+use keyloom_store::{Change, ChangePage, FeedStart, KeySchema, SeqNo, Time};
 
 use super::bucket::Bucket;
 use super::position::Position;
@@ -50,6 +50,12 @@ impl From<ChangePage> for ShardPage {
     }
 }
 
+/// A page of the whole feed, and where it starts.
+pub(super) struct FeedRead {
+    pub(super) start: FeedStart,
+    pub(super) page: ChangePage,
+}
+
 /// The shards of one stream.
 #[derive(Debug)]
 pub(super) struct Lineage {
@@ -58,12 +64,24 @@ pub(super) struct Lineage {
     reads: HashMap<String, Bucket>,
     descriptions: Bucket,
     shard_time: Duration,
+    /// When it began. Part of the names of shards, since those of an earlier run were others.
+    began: Time,
+    /// How far anybody has read: shards do not close before that.
+    served: SeqNo,
 }
 
 impl Lineage {
     pub(super) fn new(shard_time: Duration, now: Time) -> Lineage {
         let descriptions = Bucket::new(DESCRIPTIONS_PER_SECOND, 1.0, now);
-        Lineage { shards: vec![], count: 0, reads: HashMap::new(), descriptions, shard_time }
+        Lineage {
+            shards: vec![],
+            count: 0,
+            reads: HashMap::new(),
+            descriptions,
+            shard_time,
+            began: now,
+            served: SeqNo(0),
+        }
     }
 
     /// Whether the stream may be described now.
@@ -85,7 +103,9 @@ impl Lineage {
     /// Follows the partitions, which start at these positions: closes shards that are too old, or
     /// whose partition was split, at the end of the feed.
     pub(super) fn follow(&mut self, starts: &[Position], end: SeqNo, now: Time) {
-        self.shards.retain(|shard| shard.closed.is_none_or(|closed| now.0 < closed.0 + KEPT_MS));
+        let is_kept = |closed: Time| now.0 < closed.0.saturating_add(KEPT_MS);
+        self.shards.retain(|shard| shard.closed.is_none_or(is_kept));
+        self.reads.retain(|id, _| self.shards.iter().any(|shard| shard.id == *id));
         if self.count == 0 {
             self.open_children(None, starts, now);
         }
@@ -97,7 +117,8 @@ impl Lineage {
         let due: Vec<usize> = (0..self.shards.len()).filter(|n| is_due(&self.shards[*n])).collect();
         for n in due {
             let shard = &mut self.shards[n];
-            shard.last = Some(shard.after.map_or(end, |after| after.max(end)));
+            let last = end.max(self.served);
+            shard.last = Some(shard.after.map_or(last, |after| after.max(last)));
             shard.closed = Some(now);
             let parent = shard.clone();
             let inside: Vec<Position> =
@@ -113,7 +134,7 @@ impl Lineage {
             let end = starts.get(n + 1).cloned();
             self.count += 1;
             self.shards.push(StreamShard {
-                id: format!("{:08}", self.count),
+                id: format!("{:013}-{:08}", self.began.0, self.count),
                 parent: parent.map(|parent| parent.id.clone()),
                 after: parent.and_then(|parent| parent.last),
                 last: None,
@@ -132,18 +153,22 @@ impl Lineage {
     pub(super) fn find(&self, id: &str) -> Option<&StreamShard> {
         self.shards.iter().find(|shard| shard.id == id)
     }
+
+    /// Notes that the feed is served up to a position: whoever closes a shard later, closes it there
+    /// or after it.
+    pub(super) fn serve(&mut self, next: SeqNo) {
+        self.served = self.served.max(next);
+    }
 }
 
 impl StreamShard {
     /// Returns the changes of a page of the whole feed that are in this shard.
-    pub(super) fn page(
-        &self,
-        schema: &KeySchema,
-        mut changes: Vec<Change>,
-        next: SeqNo,
-    ) -> ShardPage {
-        // At the end of the feed, its position may still be the last change that was read.
-        let is_ended = self.last.is_some_and(|last| next >= last || changes.is_empty());
+    pub(super) fn page(&self, schema: &KeySchema, read: FeedRead) -> ShardPage {
+        let FeedRead { start, page: ChangePage { mut changes, next } } = read;
+        // At the end of the feed, the position is the last change that was read, which may be before
+        // the end of the shard. An empty page with a new position is not the end.
+        let is_at_end = changes.is_empty() && start == FeedStart::After(next);
+        let is_ended = self.last.is_some_and(|last| next >= last || is_at_end);
         let is_past = |seq: SeqNo| self.last.is_some_and(|last| seq > last);
         let is_after = |seq: SeqNo| self.after.is_none_or(|after| seq > after);
         changes.retain(|change| {
@@ -209,7 +234,8 @@ mod tests {
                 // Listed parents first.
                 let parent = shard.parent.as_deref();
                 prop_assert!(parent.is_none_or(|parent| ended.contains(&parent)));
-                let page = shard.page(&schema(), feed.clone(), SeqNo(feed.len() as u128));
+                let page = ChangePage { changes: feed.clone(), next: SeqNo(feed.len() as u128) };
+                let page = shard.page(&schema(), FeedRead { start: FeedStart::Oldest, page });
                 prop_assert_eq!(page.is_ended, shard.last.is_some());
                 read.extend(page.changes);
                 ended.push(&shard.id);
@@ -222,6 +248,33 @@ mod tests {
                 prop_assert_eq!(of(&read), of(&feed));
             }
         }
+    }
+
+    /// The feed skips what other tables wrote, so a page of it can be empty and yet not the last.
+    #[test]
+    fn an_empty_page_with_a_new_position_is_not_the_end() {
+        let mut lineage = Lineage::new(Duration::from_secs(1), Time(0));
+        lineage.follow(&[Position::default()], SeqNo(0), Time(0));
+        lineage.follow(&[Position::default()], SeqNo(100), Time(2_000));
+        let closed = lineage.shards()[0].clone();
+        let page = |start, next| {
+            let page = ChangePage { changes: vec![], next: SeqNo(next) };
+            closed.page(&schema(), FeedRead { start, page })
+        };
+        assert!(!page(FeedStart::After(SeqNo(10)), 50).is_ended);
+        assert!(page(FeedStart::After(SeqNo(50)), 50).is_ended);
+        assert!(page(FeedStart::After(SeqNo(50)), 100).is_ended);
+    }
+
+    /// A shard that was read up to some change does not end before it.
+    #[test]
+    fn a_shard_closes_behind_what_was_served() {
+        let mut lineage = Lineage::new(Duration::from_secs(1), Time(0));
+        lineage.follow(&[Position::default()], SeqNo(0), Time(0));
+        lineage.serve(SeqNo(7));
+        lineage.follow(&[Position::default()], SeqNo(5), Time(2_000));
+        assert_eq!(lineage.shards()[0].last, Some(SeqNo(7)));
+        assert_eq!(lineage.shards()[1].after, Some(SeqNo(7)));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_store::{IndexScope, TableName, TableSpec, Time};
+use keyloom_store::{IndexName, IndexScope, TableName, TableSpec, Time};
 
 use super::charge::{Charge, Space};
 use super::heavy_keys::HeavyKeys;
@@ -53,6 +53,17 @@ impl Spaces {
         charges: &[Charge],
         founding: Founding<'_>,
     ) -> Result<(), Throttled> {
+        self.admit(charges, founding)?;
+        charges.iter().for_each(|charge| self.take(charge, founding));
+        Ok(())
+    }
+
+    /// Refuses charges if one of their partitions has no capacity.
+    pub(super) fn admit(
+        &mut self,
+        charges: &[Charge],
+        founding: Founding<'_>,
+    ) -> Result<(), Throttled> {
         for charge in charges {
             let partitions = &mut self.of(&charge.space, founding).partitions;
             if !partitions.admits(&charge.position, charge.used.access, founding.now) {
@@ -60,7 +71,6 @@ impl Spaces {
                 return Err(Throttled { space, access });
             }
         }
-        charges.iter().for_each(|charge| self.take(charge, founding));
         Ok(())
     }
 
@@ -80,6 +90,12 @@ impl Spaces {
     /// Forgets a table that was dropped, with its indexes.
     pub(super) fn forget(&mut self, table: &TableName) {
         self.by_name.retain(|space, _| space.table != *table);
+    }
+
+    /// Forgets an index that was created or dropped.
+    pub(super) fn forget_index(&mut self, table: &TableName, index: &IndexName) {
+        let is_other = |space: &Space| space.table != *table || space.index.as_ref() != Some(index);
+        self.by_name.retain(|space, _| is_other(space));
     }
 
     pub(super) fn iter(&self) -> impl Iterator<Item = (&Space, &Capacity)> {

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use keyloom_store::{Clock, Error, Read, Store, TableName, TableSpec};
+use keyloom_store::{Clock, Error, Read, Store, TableName, TableSpec, Time};
 
 use super::charge::Charge;
 use super::conflicts::Conflicts;
@@ -17,6 +17,9 @@ use super::random::Random;
 use super::refusal::Throttled;
 use super::shards::Lineage;
 use super::spaces::{Founding, Spaces};
+
+/// How much longer a transaction takes than a request of one item.
+pub(super) const TRANSACTION_LATENCY: u32 = 3;
 
 /// A store that behaves as the service does under load, on top of a store that does not. See the
 /// [options](StrictOptions) for its rules.
@@ -53,7 +56,9 @@ pub(super) struct Measured {
     pub(super) spaces: Spaces,
     pub(super) streams: HashMap<TableName, Lineage>,
     /// Definitions of tables: describing one may count its items. Only this store changes them.
-    pub(super) specs: HashMap<TableName, Arc<TableSpec>>,
+    specs: HashMap<TableName, Arc<TableSpec>>,
+    /// How often a definition has changed.
+    spec_changes: u64,
     pub(super) random: Random,
 }
 
@@ -64,6 +69,7 @@ impl Strict {
             spaces: Spaces::default(),
             streams: HashMap::new(),
             specs: HashMap::new(),
+            spec_changes: 0,
             random: Random::new(options.seed),
         };
         Strict {
@@ -106,14 +112,19 @@ impl Strict {
         if !self.lifecycle.is_created(table, self.clock.now()) {
             return Err(Error::TableNotFound { table: table.clone() });
         }
-        if let Some(spec) = self.measured().specs.get(table) {
-            return Ok(Some(spec.clone()));
+        let (known, changes) = self.measured().known_spec(table);
+        if known.is_some() {
+            return Ok(known);
         }
         let Ok(description) = self.inner.describe_table(table.clone()).await else {
             return Ok(None);
         };
         let spec = Arc::new(description.spec);
-        self.measured().specs.insert(table.clone(), spec.clone());
+        let mut measured = self.measured();
+        // A table that was altered meanwhile is described again next time.
+        if measured.spec_changes == changes {
+            measured.specs.insert(table.clone(), spec.clone());
+        }
         Ok(Some(spec))
     }
 
@@ -126,10 +137,11 @@ impl Strict {
         self.measured().spaces.charge(charges, self.founding(spec))
     }
 
-    /// Returns the store to read from, which may lag.
-    pub(super) fn replica(&self, lag_max: Duration) -> Arc<dyn Read> {
+    /// Returns the store to read from, which may lag, but not to before `since`.
+    pub(super) fn replica(&self, lag_max: Duration, since: Time) -> Arc<dyn Read> {
         let lag = lag_max.mul_f64(self.measured().random.fraction());
-        self.lag.view(self.clock.now(), lag).unwrap_or_else(|| self.inner.clone())
+        let lagging = self.lag.view(self.clock.now(), lag, since);
+        lagging.unwrap_or_else(|| self.inner.clone())
     }
 
     /// Forgets what was measured of a table.
@@ -137,7 +149,19 @@ impl Strict {
         let mut measured = self.measured();
         measured.spaces.forget(table);
         measured.streams.remove(table);
-        measured.specs.remove(table);
+        measured.forget_spec(table);
+    }
+}
+
+impl Measured {
+    /// Returns a definition, if it is known, and how often any has changed.
+    fn known_spec(&self, table: &TableName) -> (Option<Arc<TableSpec>>, u64) {
+        (self.specs.get(table).cloned(), self.spec_changes)
+    }
+
+    pub(super) fn forget_spec(&mut self, table: &TableName) {
+        self.specs.remove(table);
+        self.spec_changes += 1;
     }
 }
 

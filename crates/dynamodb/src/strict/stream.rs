@@ -9,7 +9,7 @@ use keyloom_store::{
 use super::charge::Space;
 use super::position::Position;
 use super::refusal::{code, refused};
-use super::shards::{Lineage, ShardPage, StreamShard};
+use super::shards::{FeedRead, Lineage, ShardPage, StreamShard};
 use super::store::Strict;
 
 const TOO_OFTEN: &str = "Rate exceeded for the stream or shard: read it less often";
@@ -48,10 +48,14 @@ impl Strict {
 
     /// Reads changes of a shard.
     pub(crate) async fn shard_page(&self, read: &ReadChanges) -> Result<ShardPage, Error> {
-        self.wait(1).await;
         let spec = self.existing(&read.table).await?;
+        if !self.measured().streams.contains_key(&read.table) {
+            self.stream_shards(&read.table).await?;
+        }
+        self.admit_shard_read(read)?;
+        self.wait(1).await;
         self.stream_shards(&read.table).await?;
-        let shard = self.admit_shard_read(read)?;
+        let shard = self.shard(read)?;
         let start = match (read.start, shard.after) {
             (FeedStart::Oldest, Some(after)) => FeedStart::After(after),
             (start, _) => start,
@@ -71,7 +75,20 @@ impl Strict {
             }
             (page, _) => page?,
         };
-        Ok(shard.page(&spec.key, page.changes, page.next))
+        // It may have been closed meanwhile: then what came later is in its children.
+        let shard = self.serve(read, page.next)?;
+        Ok(shard.page(&spec.key, FeedRead { start, page }))
+    }
+
+    /// Notes how far a shard is served, and returns it as it is now.
+    fn serve(&self, read: &ReadChanges, next: SeqNo) -> Result<StreamShard, Error> {
+        let mut measured = self.measured();
+        let lineage = measured.streams.get_mut(&read.table);
+        let shard = lineage.and_then(|lineage| {
+            lineage.serve(next);
+            lineage.find(&read.shard.0).cloned()
+        });
+        shard.ok_or_else(|| Invalid::Shard { shard: read.shard.clone() }.into())
     }
 
     /// Returns the end of a shard: of the feed, or where it was closed.
@@ -83,16 +100,24 @@ impl Strict {
         Ok(shard.ok_or_else(unknown)?.last.unwrap_or(end))
     }
 
-    fn admit_shard_read(&self, read: &ReadChanges) -> Result<StreamShard, Error> {
+    /// Refuses to read a shard too often.
+    fn admit_shard_read(&self, read: &ReadChanges) -> Result<(), Error> {
+        self.shard(read)?;
         let now = self.clock.now();
         let mut measured = self.measured();
-        let unknown = || Error::from(Invalid::Shard { shard: read.shard.clone() });
-        let lineage = measured.streams.get_mut(&read.table).ok_or_else(unknown)?;
-        let shard = lineage.find(&read.shard.0).cloned().ok_or_else(unknown)?;
-        match lineage.admits_read(&read.shard.0, now) {
-            true => Ok(shard),
+        let lineage = measured.streams.get_mut(&read.table);
+        match lineage.is_none_or(|lineage| lineage.admits_read(&read.shard.0, now)) {
+            true => Ok(()),
             false => Err(refused("GetRecords", code::LIMIT, TOO_OFTEN)),
         }
+    }
+
+    /// Returns a shard as it is now.
+    fn shard(&self, read: &ReadChanges) -> Result<StreamShard, Error> {
+        let measured = self.measured();
+        let lineage = measured.streams.get(&read.table);
+        let shard = lineage.and_then(|lineage| lineage.find(&read.shard.0)).cloned();
+        shard.ok_or_else(|| Invalid::Shard { shard: read.shard.clone() }.into())
     }
 
     fn is_empty_page(&self, start: FeedStart) -> bool {

@@ -12,7 +12,7 @@ use keyloom_value::Item;
 use super::charge::{Charge, ImageChange};
 use super::conflicts::{Flight, ItemKey, Refused};
 use super::refusal::{self, code, refused};
-use super::store::Strict;
+use super::store::{Strict, TRANSACTION_LATENCY};
 
 const PUT: &str = "PutItem";
 const UPDATE: &str = "UpdateItem";
@@ -20,8 +20,6 @@ const DELETE: &str = "DeleteItem";
 const BATCH: &str = "BatchWriteItem";
 const TRANSACT: &str = "TransactWriteItems";
 
-/// How much longer a transaction takes than a request of one item.
-const TRANSACTION_LATENCY: u32 = 3;
 /// How many units an action of a transaction takes, for one of a single request.
 const TRANSACTION_UNITS: f64 = 2.0;
 
@@ -117,17 +115,22 @@ impl Strict {
     /// Charges the actions of a transaction, or refuses all with the reasons of those for which
     /// there is no capacity.
     async fn charge_transaction(&self, actions: &[TransactAction]) -> Result<(), Error> {
-        let mut throttled = vec![];
+        let (mut throttled, mut all) = (vec![], vec![]);
         for action in actions {
             let Some(spec) = self.spec(action.table()).await? else { return Ok(()) };
             let charges = self.action_charges(&spec, action).await;
-            let refused = self.charge(&spec, &charges).err();
+            let refused = self.measured().spaces.admit(&charges, self.founding(&spec)).err();
             throttled.push(refused.map(|throttled| throttled.reason(TRANSACT)));
+            all.push((spec, charges));
         }
-        match throttled.iter().any(Option::is_some) {
-            true => Err(Error::Canceled { reasons: throttled }),
-            false => Ok(()),
+        if throttled.iter().any(Option::is_some) {
+            return Err(Error::Canceled { reasons: throttled });
         }
+        for (spec, charges) in &all {
+            let mut measured = self.measured();
+            charges.iter().for_each(|charge| measured.spaces.take(charge, self.founding(spec)));
+        }
+        Ok(())
     }
 }
 
@@ -146,13 +149,20 @@ impl Store for Strict {
             let index = match &change {
                 Alteration::AddIndex(index) => Some(index.name.clone()),
                 Alteration::DropIndex(index) => Some(index.clone()),
-                _ => None,
+                Alteration::AddColumn(_)
+                | Alteration::DropColumn(_)
+                | Alteration::SetTtl(_)
+                | Alteration::SetFeed(_) => None,
             };
-            self.lifecycle.check_alter(&table, index.is_some(), self.clock.now())?;
+            if index.is_some() {
+                self.lifecycle.check_index_change(&table, self.clock.now())?;
+            }
+            self.lifecycle.check_active(&table, "UpdateTable", self.clock.now())?;
             let altered = self.inner.alter_table(table.clone(), change).await;
-            self.measured().specs.remove(&table);
+            self.measured().forget_spec(&table);
             let mut description = altered?;
             if let Some(index) = &index {
+                self.measured().spaces.forget_index(&table, index);
                 self.lifecycle.change_index(&table, index, self.clock.now());
             }
             self.lifecycle.describe(&mut description, self.clock.now());
@@ -162,8 +172,9 @@ impl Store for Strict {
 
     fn drop_table(&self, table: TableName) -> Answer<'_, TableDescription> {
         Box::pin(async move {
+            self.lifecycle.check_active(&table, "DeleteTable", self.clock.now())?;
             let description = self.inner.drop_table(table.clone()).await?;
-            self.lifecycle.delete(&table, self.clock.now());
+            self.lifecycle.delete(description.clone(), self.clock.now());
             self.forget(&table);
             Ok(description)
         })
@@ -193,8 +204,8 @@ impl Store for Strict {
         })
     }
 
-    /// What meets a transaction or finds no capacity is returned unprocessed; if that is all of it,
-    /// the batch is refused.
+    /// What meets a transaction or finds no capacity is returned unprocessed; if nothing is left and
+    /// there was no capacity, the batch is refused.
     fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite> {
         Box::pin(async move {
             let (mut admitted, mut left, mut flights) = (vec![], vec![], vec![]);
@@ -205,15 +216,16 @@ impl Store for Strict {
                         admitted.push(action);
                         flights.push(flight);
                     }
-                    Err(error @ Error::Refused(_)) => {
+                    Err(Error::Refused(refusal)) => {
                         left.push(action);
-                        refused = Some(error);
+                        let is_throttled = refusal.code.as_deref() == Some(code::THROTTLED);
+                        refused = is_throttled.then_some(Error::Refused(refusal)).or(refused);
                     }
                     Err(error) => return Err(error),
                 }
             }
-            if let Some(error) = refused.filter(|_| admitted.is_empty()) {
-                return Err(error);
+            if admitted.is_empty() {
+                return refused.map_or(Ok(BatchWrite { actions: left }), Err);
             }
             self.wait(1).await;
             self.lag.before_write(&*self.inner, self.clock.now()).await?;

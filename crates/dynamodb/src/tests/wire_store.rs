@@ -87,7 +87,10 @@ impl WireStore {
         let target = format!("DynamoDB_20120810.{operation}");
         let mut reply = self.endpoint.call(&target, body.as_bytes()).await;
         // In strict mode transactions of other threads conflict. They are short.
-        while BUSY.iter().any(|code| reply.body.contains(code)) {
+        for _ in 0..100_000 {
+            if !BUSY.iter().any(|code| reply.body.contains(code)) {
+                break;
+            }
             std::thread::yield_now();
             reply = self.endpoint.call(&target, body.as_bytes()).await;
         }

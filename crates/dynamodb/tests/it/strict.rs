@@ -269,10 +269,18 @@ fn indexes_are_created_one_at_a_time_and_take_a_while() {
     sleep(5_000);
     assert!(rig.clock.run(vec![rig.strict.query(query)]).remove(0).is_ok());
     add("two").unwrap();
+    assert!(block_on(rig.strict.drop_table(rig.table.clone())).is_err());
+    sleep(5_000);
     block_on(rig.strict.drop_table(rig.table.clone())).unwrap();
+    assert_eq!(rig.strict.table_status(&rig.table), "DELETING");
+    assert!(block_on(rig.strict.describe_table(rig.table.clone())).is_ok());
     let again = TableSpec::new(rig.table.clone(), KeySchema::partition("id", KeyType::N));
-    let refused = block_on(rig.strict.create_table(again)).unwrap_err();
+    let refused = block_on(rig.strict.create_table(again.clone())).unwrap_err();
     assert!(refused.to_string().contains("ResourceInUseException"));
+    sleep(5_000);
+    let gone = block_on(rig.strict.describe_table(rig.table.clone()));
+    assert!(matches!(gone, Err(Error::TableNotFound { .. })));
+    block_on(rig.strict.create_table(again)).unwrap();
 }
 
 #[test]

@@ -116,20 +116,20 @@ impl DynamoDb {
     /// Answers GET requests: the health check and, for loopback clients only, the metrics and the
     /// heat report of strict mode.
     fn health_or_report(&self, origin: &Origin, path: &str) -> Reply {
-        let is_local = origin.ip().is_loopback();
-        match (path, self.endpoint.heat().filter(|_| is_local)) {
-            ("/metrics", _) if is_local => {
-                let text = self.metrics.text(&origin.edge);
-                Reply { media_type: Some(OPEN_METRICS), ..Reply::text(200, text) }
-            }
-            ("/heat", Some(heat)) => {
-                Reply { media_type: Some(HTML), ..Reply::text(200, heat.html()) }
-            }
-            ("/heat.json", Some(heat)) => {
-                Reply { media_type: Some(JSON), ..Reply::text(200, heat.json()) }
-            }
-            _ => Reply::text(200, "healthy: dynamodb.us-east-1.amazonaws.com "),
+        let healthy = || Reply::text(200, "healthy: dynamodb.us-east-1.amazonaws.com ");
+        if !origin.ip().is_loopback() {
+            return healthy();
         }
+        let report = match path {
+            "/metrics" => Some((OPEN_METRICS, self.metrics.text(&origin.edge))),
+            "/heat" => self.endpoint.heat().map(|heat| (HTML, heat.html())),
+            "/heat.json" => self.endpoint.heat().map(|heat| (JSON, heat.json())),
+            _ => None,
+        };
+        report.map_or_else(healthy, |(media_type, text)| Reply {
+            media_type: Some(media_type),
+            ..Reply::text(200, text)
+        })
     }
 
     fn recognize(&self, headers: &HeaderMap) -> Result<(), Denial> {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use keyloom_dynamodb::{
     Endpoint, EndpointOptions, Keys, Remote, RemoteOptions, Reply, Strict, StrictOptions,
 };
-use keyloom_store::{Feed, MemoryStore, Store, SystemClock, TableSpec};
+use keyloom_store::{Feed, MemoryStore, Store, TableSpec};
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
 use serde_json::{Value, json};
@@ -73,8 +73,8 @@ impl Faulty {
     }
 
     /// Starts a server in strict mode, with a table that has a feed.
-    pub(crate) fn strict(rules: StrictOptions) -> Faulty {
-        let clock = Arc::new(SystemClock);
+    pub(crate) fn strict(rules: StrictOptions, clock: &ManualClock) -> Faulty {
+        let clock = Arc::new(clock.clone());
         let store = Arc::new(MemoryStore::new(clock.clone()));
         block_on(store.create_table(TableSpec { feed: Feed::Images, ..spec() })).unwrap();
         let options = EndpointOptions { clock: clock.clone(), ..EndpointOptions::default() };

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use keyloom_dynamodb::StrictOptions;
 use keyloom_store::{FeedStart, Put, ReadChanges, SeqNo, ShardId, Store};
+use keyloom_testkit::ManualClock;
 use keyloom_value::Item;
 use pollster::block_on;
 
@@ -19,8 +20,11 @@ fn rules() -> StrictOptions {
     rules
 }
 
-/// Reads all shards, round after round, until this many changes have come.
-fn read(remote: &dyn Store, wanted: usize) -> Vec<(SeqNo, Item)> {
+/// Long enough for what one call may read of a shard, five times a second.
+const CALL_MS: u64 = 1_100;
+
+/// Reads all shards from their beginning, round after round, until this many changes have come.
+fn read(remote: &dyn Store, clock: &ManualClock, wanted: usize) -> Vec<(SeqNo, Item)> {
     let mut positions: BTreeMap<ShardId, FeedStart> = BTreeMap::new();
     let mut changes = vec![];
     for _ in 0..400 {
@@ -30,6 +34,7 @@ fn read(remote: &dyn Store, wanted: usize) -> Vec<(SeqNo, Item)> {
             let page = block_on(remote.changes(read)).unwrap();
             *start = FeedStart::After(page.next);
             changes.extend(page.changes.into_iter().map(|change| (change.seq, change.key)));
+            clock.advance_ms(CALL_MS);
         }
         if changes.len() >= wanted {
             return changes;
@@ -44,39 +49,43 @@ fn runs_of_empty_pages_do_not_stop_the_feed() {
     let mut rules = rules();
     rules.partitions = 1;
     rules.empty_pages = 0.9;
-    let server = Faulty::strict(rules);
+    let clock = ManualClock::new();
+    let server = Faulty::strict(rules, &clock);
     for id in 0..20 {
         block_on(server.store.put(Put::new(&table(), item(id, 0)))).unwrap();
     }
     let remote = server.remote(50, Duration::from_secs(30));
     let started = Instant::now();
-    let changes = read(&remote, 20);
+    let changes = read(&remote, &clock, 20);
     assert_eq!(changes.len(), 20);
     assert!(changes.is_sorted_by(|(a, _), (b, _)| a < b));
     // The stream is described every ten seconds, not for every page, and read from one iterator.
     let described = server.received("DescribeStream").len() as u64;
     assert!(described <= 2 + started.elapsed().as_secs() / 10, "{described}");
     assert!(server.received("GetShardIterator").len() <= 3);
-    assert!(server.received("GetRecords").len() > 30);
+    assert!(server.received("GetRecords").len() > 20);
 }
 
-/// Shards close while they are read; their children are found and continue.
+/// Shards close between what is written; their children are found and continue.
 #[test]
 fn children_continue_where_their_parents_end() {
     let mut rules = rules();
-    rules.shard_time = Duration::from_millis(300);
+    rules.shard_time = Duration::from_secs(3600);
     rules.partitions = 2;
     rules.empty_pages = 0.0;
-    let server = Faulty::strict(rules);
+    let clock = ManualClock::new();
+    let server = Faulty::strict(rules, &clock);
     let remote = server.remote(50, Duration::from_secs(30));
-    let mut written = vec![];
-    for id in 0..30 {
-        block_on(server.store.put(Put::new(&table(), item(id, 0)))).unwrap();
-        written.push(item(id, 0).get("id").cloned());
-        if id % 10 == 9 {
-            // The rest of them is in children of the shards that this lists.
-            let found = read(&remote, written.len());
-            assert_eq!(found.len(), written.len());
+    for count in [10, 20, 30] {
+        for id in count - 10..count {
+            block_on(server.store.put(Put::new(&table(), item(id, 0)))).unwrap();
         }
+        let count = usize::try_from(count).unwrap();
+        assert_eq!(read(&remote, &clock, count).len(), count);
+        // The next call closes the shards.
+        clock.advance_ms(3_600_000);
+        assert_eq!(read(&remote, &clock, count).len(), count);
     }
+    let shards = block_on(remote.shards(table())).unwrap();
+    assert!(shards.len() >= 6, "{shards:?}");
 }
