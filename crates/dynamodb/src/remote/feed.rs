@@ -24,6 +24,8 @@ const RECORDS_MAX: usize = 1000;
 /// The most empty pages to follow in one call: a shard can have runs of them, and the page at its end
 /// is empty.
 const EMPTY_PAGES_MAX: usize = 5;
+/// The most pages of a closed shard to read in one call.
+const CLOSED_PAGES_MAX: usize = 100;
 /// After how many calls without a change the end of a shard is assumed.
 const EMPTY_ROUNDS_MAX: usize = 4;
 /// The principal that deletes expired items.
@@ -37,8 +39,19 @@ struct Source<'s> {
     table: &'s TableName,
     arn: &'s str,
     shard: &'s str,
+    /// Whether it gets no more changes.
+    is_closed: bool,
     /// The width of sequence numbers, which servers compare as strings, including leading zeros.
     digits: usize,
+}
+
+impl Source<'_> {
+    fn pages_max(&self) -> usize {
+        match self.is_closed {
+            true => CLOSED_PAGES_MAX,
+            false => EMPTY_PAGES_MAX,
+        }
+    }
 }
 
 impl Service {
@@ -107,6 +120,7 @@ impl Service {
             table: &read.table,
             arn: &stream.arn,
             shard: &read.shard.0,
+            is_closed: range.is_some_and(|range| range.ending_sequence_number().is_some()),
             digits: first.map_or(0, str::len),
         };
         let after = match read.start {
@@ -141,8 +155,9 @@ impl Service {
         Ok(ChangePage { changes: vec![], next })
     }
 
-    /// Returns the first changes after a position. An empty page is no end: the next call goes on
-    /// where this one stopped.
+    /// Returns the first changes after a position. An empty page of an open shard is no end: the next
+    /// call goes on where this one stopped. A closed shard has children, which may be read when it has
+    /// been read: its page has as many changes as requested, or it is the last one.
     async fn page_after(
         &self,
         source: &Source<'_>,
@@ -155,32 +170,34 @@ impl Service {
             Some(kept) => kept,
             None => self.iterator(source, after).await?,
         };
-        for _ in 0..EMPTY_PAGES_MAX {
+        let mut changes: Vec<Change> = vec![];
+        let last = |changes: &[Change]| changes.last().map_or(after, |change| change.seq);
+        for _ in 0..source.pages_max() {
             let Continue::At(iterator) = &place else { break };
-            let output = match self.records(iterator, limit).await {
+            let output = match self.records(iterator, limit - changes.len()).await {
                 Err(error) if has_code(&error, EXPIRED) => {
-                    place = self.iterator(source, after).await?;
+                    place = self.iterator(source, last(&changes)).await?;
                     continue;
                 }
                 output => output?,
             };
             let records = output.records.unwrap_or_default().into_iter();
-            let mut changes: Vec<Change> = records.map(change).collect::<Result<_, _>>()?;
+            let found: Vec<Change> = records.map(change).collect::<Result<_, _>>()?;
             // A reader that continues from here must not see a change twice, whatever the server does.
-            changes.retain(|change| change.seq > after);
+            let position = last(&changes);
+            changes.extend(found.into_iter().filter(|change| change.seq > position));
             place = Continue::new(output.next_shard_iterator);
             if matches!(place, Continue::Ended) {
                 // It has children, which may not be listed yet.
                 self.streams.invalidate(source.table);
             }
-            if let Some(last) = changes.last() {
-                let next = last.seq;
-                self.streams.keep(reading(next), place);
-                return Ok(ChangePage { changes, next });
+            if changes.len() >= limit || (!changes.is_empty() && !source.is_closed) {
+                break;
             }
         }
-        self.streams.keep(reading(after), place);
-        Ok(ChangePage { changes: vec![], next: after })
+        let next = last(&changes);
+        self.streams.keep(reading(next), place);
+        Ok(ChangePage { changes, next })
     }
 
     async fn iterator(&self, source: &Source<'_>, after: SeqNo) -> Result<Continue, Error> {

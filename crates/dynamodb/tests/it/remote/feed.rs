@@ -89,3 +89,37 @@ fn children_continue_where_their_parents_end() {
     let shards = block_on(remote.shards(table())).unwrap();
     assert!(shards.len() >= 6, "{shards:?}");
 }
+
+/// Whoever sees a short page of a closed shard goes on with its children, so it must be the last.
+#[test]
+fn a_page_of_a_closed_shard_is_full_or_the_last() {
+    let mut rules = rules();
+    rules.shard_time = Duration::from_secs(3600);
+    rules.partitions = 1;
+    rules.empty_pages = 0.8;
+    let clock = ManualClock::new();
+    let server = Faulty::strict(rules, &clock);
+    let ticking = clock.clone();
+    server.plan(move |_| {
+        ticking.advance_ms(300);
+        None
+    });
+    let remote = server.remote(50, Duration::from_secs(30));
+    let parent = block_on(remote.shards(table())).unwrap().remove(0);
+    for id in 0..20 {
+        block_on(server.store.put(Put::new(&table(), item(id, 0)))).unwrap();
+    }
+    clock.advance_ms(3_600_000);
+    // Another process, which lists the shards for the first time and so closes the parent.
+    let remote = server.remote(50, Duration::from_secs(30));
+    assert_eq!(block_on(remote.shards(table())).unwrap().len(), 2);
+    let read = |start, limit| {
+        let read = ReadChanges { table: table(), shard: parent.clone(), start, limit };
+        block_on(remote.changes(read)).unwrap()
+    };
+    let first = read(FeedStart::Oldest, 15);
+    assert_eq!(first.changes.len(), 15);
+    let second = read(FeedStart::After(first.next), 15);
+    assert_eq!(second.changes.len(), 5);
+    assert!(read(FeedStart::After(second.next), 15).changes.is_empty());
+}
