@@ -1,5 +1,5 @@
 //! Background work of every server: large deletions whose clients have disconnected, backfills after a
-//! model change, expired entities. The progress of each is stored, so another process can continue it.
+//! model change, expired entities, deltas of posting lists. The progress of each is stored, so another process can continue it.
 //! They run concurrently, so that none waits for a long one.
 
 use std::pin::Pin;
@@ -18,12 +18,14 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(60);
 const EXPIRE_LIMIT: u32 = 1000;
 
 /// All kinds of background work, and how often to check for it.
-const CHORES: [Chore; 3] = [
+const CHORES: [Chore; 4] = [
     // Reads nothing unless there may be one.
     Chore { name: "deletions", every: Duration::from_millis(250), run: resume_deletions },
     // Needs no read to check.
     Chore { name: "backfill", every: Duration::from_secs(5), run: backfill },
     Chore { name: "expiry", every: Duration::from_secs(30), run: expire },
+    // Reads nothing where the store has sets.
+    Chore { name: "folding", every: Duration::from_secs(7), run: fold },
 ];
 
 type Work = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
@@ -98,6 +100,10 @@ fn backfill(db: Db) -> Work {
 
 fn expire(db: Db) -> Work {
     Box::pin(async move { db.expire(EXPIRE_LIMIT).await.map(drop) })
+}
+
+fn fold(db: Db) -> Work {
+    Box::pin(async move { db.fold().await.map(drop) })
 }
 
 #[cfg(test)]

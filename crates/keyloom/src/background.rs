@@ -1,10 +1,11 @@
 //! Background operations: work of many transactions that can outlive its call. Deletions that are
-//! too large for one transaction, backfills, expiry, and resuming what a dropped call or a dead
+//! too large for one transaction, backfills, expiry, folding deltas of posting lists, and resuming what a dropped call or a dead
 //! process has left. All of them write through `write`, and keep their progress in the table.
 
 mod backfill;
 mod deletion;
 mod expiry;
+mod fold;
 mod open_deletion;
 mod operation;
 mod resume;
@@ -17,5 +18,6 @@ pub(crate) use deletion::{
     take_back, unmark_entity,
 };
 pub(crate) use expiry::expire_entity;
+pub(crate) use fold::Folding;
 pub(crate) use operation::Calls;
 pub(crate) use resume::Others;

@@ -10,7 +10,7 @@ use keyloom_store::{Clock, Read, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::answer::Answer;
-use crate::background::{Calls, Others, Running};
+use crate::background::{Calls, Folding, Others, Running};
 use crate::error::Error;
 use crate::events::{Checkpoints, Heart};
 use crate::explain::Watch;
@@ -18,7 +18,7 @@ use crate::ordinals::Ordinals;
 use crate::schema::{Schema, Stored, open_schema, reopen_schema};
 use crate::scope::Scope;
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
-use crate::write::{Executor, WriteContext};
+use crate::write::{Executor, Groups, WriteContext};
 
 /// A model on a store. Clones share one database.
 ///
@@ -107,6 +107,9 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) stamps: Stamps,
     pub(crate) ordinals: Ordinals,
+    /// Groups in which this process has written deltas of posting lists.
+    pub(crate) groups: Groups,
+    pub(crate) folding: Folding,
     /// Deletions that calls of this process are running.
     pub(crate) running: Running,
     /// Deletions that other processes are running.
@@ -140,6 +143,8 @@ impl Shared {
             stamps: Stamps::new(options.clock.clone(), options.entropy),
             clock: options.clock,
             ordinals: Ordinals::default(),
+            groups: Groups::default(),
+            folding: Folding::default(),
             running: Running::default(),
             others: Others::default(),
             calls: Calls::default(),
@@ -181,6 +186,7 @@ impl Shared {
             layouts: &schema.layouts,
             stamps: &self.stamps,
             ordinals: &self.ordinals,
+            groups: &self.groups,
             running: &self.running,
             now_ms: self.now_ms(),
         }

@@ -1,6 +1,7 @@
 //! Verification: reads every row, recomputes what it implies, and compares. Works while the service
 //! runs: what looks wrong is read again, in one transaction, before it is reported.
 
+mod chunks;
 mod counters;
 mod derived;
 mod finding;
@@ -146,7 +147,7 @@ impl Verifier<'_> {
                     let problem = Problem::Stray { row: show_key(row) };
                     findings.push(self.finding(None, problem, self.for_a_person()));
                 }
-                Ok(())
+                self.chunk(row, findings).await
             }
             Some(RowName::Own(key)) => self.own(&key, row, findings).await,
             Some(RowName::Guard { .. } | RowName::Link { .. } | RowName::Posting { .. }) => {

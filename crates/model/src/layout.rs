@@ -6,6 +6,8 @@
 
 pub mod attribute;
 mod budget;
+mod chunk_rows;
+mod chunks;
 mod columns;
 mod counter;
 mod counts;
@@ -30,6 +32,8 @@ use keyloom_value::{Item, Name, Value};
 use crate::model::{Entity, EntityId, FieldId, FieldType, Model, OnDelete, UniqueId};
 
 pub(crate) use budget::{ROWS_MAX, rows_max};
+pub use chunk_rows::{CHUNK_ORDINALS, Chunk, Delta, DeltaChange, Directory};
+pub use chunks::ChunkKeys;
 pub use columns::Column;
 pub use counter::{Counter, CounterKeys, RankedKey, is_counter};
 pub use counts::CountKeys;
@@ -194,6 +198,11 @@ impl Layout {
         PostingLists::new(self)
     }
 
+    /// Keys of the rows of posting lists where the store has no sets.
+    pub fn chunks(&self) -> ChunkKeys<'_> {
+        ChunkKeys::new(self)
+    }
+
     /// The counters that entities add to.
     pub fn counters(&self) -> CounterKeys<'_> {
         CounterKeys::new(self)
@@ -230,7 +239,9 @@ impl Layout {
         match self.matching {
             // How many there are depends on its tags.
             Matching::Rows if declared.has_ordinals() => ROWS_MAX,
-            Matching::Rows | Matching::Sets => rows_max(declared),
+            // The row of its ordinal, and its delta.
+            Matching::Chunks if declared.has_ordinals() => rows_max(declared) + 2,
+            Matching::Rows | Matching::Chunks | Matching::Sets => rows_max(declared),
         }
     }
 

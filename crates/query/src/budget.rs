@@ -19,6 +19,13 @@ pub struct ReadCost {
     pub bytes: u64,
 }
 
+impl ReadCost {
+    pub(crate) fn add(&mut self, more: ReadCost) {
+        self.rows += more.rows;
+        self.bytes += more.bytes;
+    }
+}
+
 impl Budget {
     /// Enough for the longest page, of entities of 16 KiB each.
     pub const STANDARD: Budget = Budget { rows: 5_000, bytes: 16 << 20 };

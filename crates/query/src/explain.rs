@@ -1,32 +1,30 @@
 //! How a page was found, as a tree: drawn from what strategies recorded while they ran, with the
-//! posting lists that were combined and their sizes. Chooses nothing and plans nothing; it counts
-//! posting lists that are rows, and what reading every list id by id would have cost.
+//! posting lists that were combined and their sizes. Chooses nothing and plans nothing; it counts what
+//! reading every list id by id would have cost.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use keyloom_model::{Entity, Layout, PostingKey};
-use keyloom_store::Members;
 use keyloom_value::{KeyBytes, Value};
 
+use crate::chunks::ChunkView;
 use crate::facets::Prefix;
 use crate::hidden::Hidden;
-use crate::nodes::{Outline, PostingRows, Search, Sizes, Step};
+use crate::nodes::{Outline, Search, Sizes, Step};
 use crate::posting_list::{PostingList, PostingOwner, text_of};
 use crate::strategy::Chosen;
 use crate::{Budget, Error, Filter, ListRequest, Ran, ReadCost, Reader};
 
 /// How many combinations of facets are named one by one.
 const COMBINATIONS_SHOWN: usize = 12;
-/// How far the size of a list is counted where lists are rows: it is only shown.
-const COUNTED_MAX: u64 = 100;
 
 /// A step of a query plan, and its parts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
     /// What is done, or which list is read.
     pub step: String,
-    /// The size of the list, if it is known; where lists are rows, up to 100 are counted.
+    /// The size of the list, if it is known.
     pub members: Option<u64>,
     /// The parts of the step.
     pub parts: Vec<Plan>,
@@ -64,16 +62,9 @@ pub struct ListReads {
     pub worst: u64,
 }
 
-/// What is known of posting lists: their sizes, and their members where they are rows.
+/// The sizes of posting lists, as far as they are known.
 #[derive(Debug, Default)]
-struct Known(BTreeMap<KeyBytes, KnownList>);
-
-#[derive(Debug)]
-struct KnownList {
-    size: u64,
-    /// All members, if they were read.
-    all: Option<Members>,
-}
+struct Known(BTreeMap<KeyBytes, u64>);
 
 impl Known {
     /// Adds the sizes that were known when the plan was made.
@@ -81,27 +72,17 @@ impl Known {
         if let Step::Read { list, size } = &outline.step
             && *size != Sizes::UNKNOWN
         {
-            self.0.insert(list.name.clone(), KnownList { size: *size, all: None });
+            self.0.insert(list.name.clone(), *size);
         }
         outline.parts.iter().for_each(|part| self.take(part));
     }
 
     fn size(&self, list: &PostingList) -> u64 {
-        self.0.get(&list.name).map_or(0, |list| list.size)
+        self.0.get(&list.name).copied().unwrap_or(0)
     }
 
     fn sizes(&self, lists: &[PostingList]) -> Vec<u64> {
         lists.iter().map(|list| self.size(list)).collect()
-    }
-
-    /// How many ordinals are in all of some lists, if that is known.
-    fn in_all(&self, lists: &[PostingList]) -> Option<u64> {
-        let mut lists = lists.iter().map(|list| self.0.get(&list.name)?.all.as_ref());
-        let mut members = lists.next()??.clone();
-        for list in lists {
-            members.and(list?);
-        }
-        Some(members.len())
     }
 }
 
@@ -122,7 +103,8 @@ pub(crate) async fn explain(
 ) -> Result<Explanation, Error> {
     let (cost, hidden) = (&mut ReadCost::default(), &Hidden::default());
     let (direction, budget) = (request.direction, request.budget);
-    let search = Search { reader, direction, budget, hidden, cost };
+    let view = &mut ChunkView::new(request.entity, request.tenant.as_ref());
+    let search = Search { reader, direction, budget, hidden, cost, view };
     let mut survey = Survey { search, request, known: Known::default() };
     // A strategy that takes over combines the same posting lists.
     let first = ran.strategies().iter().find_map(Chosen::node);
@@ -165,10 +147,7 @@ impl<'d> Drawing<'d> {
         let limit = self.request.limit;
         let step = match chosen {
             Chosen::Nothing => "nothing matches: one of the lists is empty".to_owned(),
-            Chosen::Each(None) => format!("walk along {list} until {limit} are found"),
-            Chosen::Each(Some(_)) => {
-                format!("walk along {list}, look at each, until {limit} match")
-            }
+            Chosen::Each => format!("walk along {list} until {limit} are found"),
             Chosen::AlongFacets(_) => {
                 format!("merge what of {list} has each of these facets until {limit} are found")
             }
@@ -253,10 +232,7 @@ impl Survey<'_> {
             return Ok(None);
         };
         self.learn(&single).await?;
-        let matching = match self.known.in_all(planned) {
-            Some(matching) if !planned.is_empty() => matching,
-            Some(_) | None => reader.total(request).await?.count,
-        };
+        let matching = reader.total(request).await?.count;
         let page = u64::from(request.limit);
         Ok(Some(OneByOne {
             tags: ListReads::of(&self.known.sizes(&single), page),
@@ -265,23 +241,14 @@ impl Survey<'_> {
         }))
     }
 
-    /// Learns the sizes of lists. Those that are rows are read, each once.
+    /// Learns the sizes of lists.
     async fn learn(&mut self, lists: &[PostingList]) -> Result<(), Error> {
         let Survey { search, known, .. } = self;
         let is_new = |list: &&PostingList| !known.0.contains_key(&list.name);
         let new: Vec<PostingList> = lists.iter().filter(is_new).cloned().collect();
-        if search.sets().is_some() {
-            let sizes = if new.is_empty() { vec![] } else { search.sizes(&new).await? };
-            let sizes = sizes.into_iter().map(|size| KnownList { size, all: None });
+        if !new.is_empty() {
+            let sizes = search.sizes(&new).await?;
             known.0.extend(new.into_iter().map(|list| list.name).zip(sizes));
-            return Ok(());
-        }
-        for list in new {
-            let name = list.name.clone();
-            let rows = PostingRows::new(list);
-            let (members, are_all) = rows.first_members(search, COUNTED_MAX).await?;
-            let list = KnownList { size: members.len(), all: are_all.then_some(members) };
-            known.0.insert(name, list);
         }
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use futures_util::future::try_join_all;
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{Layout, OwnRow, RowKey};
 use keyloom_store::{BatchGet, Get, Read, TableName};
@@ -13,6 +14,8 @@ use crate::{Error, ReadCost};
 
 /// How many rows one request to a store can read.
 pub(crate) const BATCH_MAX: usize = 100;
+/// How many such requests are sent at once.
+const BATCHES_MAX: usize = 8;
 /// How often in a row a store may return nothing. Stores that throttle wait by themselves.
 const IDLE_ROUNDS_MAX: usize = 8;
 
@@ -126,13 +129,20 @@ impl Rows<'_> {
         keys: &[RawKey],
         cost: &mut ReadCost,
     ) -> Result<Vec<Option<Item>>, Error> {
+        let fetch = |batch| async move {
+            let mut cost = ReadCost::default();
+            let fetched = self.fetch(batch, u64::MAX, &mut cost).await?;
+            Ok::<_, Error>((fetched, cost))
+        };
         let mut rows = Vec::with_capacity(keys.len());
-        for batch in keys.chunks(BATCH_MAX) {
-            let fetched = self.fetch(batch, u64::MAX, cost).await?;
-            rows.extend(fetched.into_iter().map(|fetched| match fetched {
-                Fetched::Row(row) => Some(row),
-                Fetched::Gone | Fetched::Unread => None,
-            }));
+        for batches in keys.chunks(BATCH_MAX * BATCHES_MAX) {
+            for (fetched, of_batch) in try_join_all(batches.chunks(BATCH_MAX).map(fetch)).await? {
+                cost.add(of_batch);
+                rows.extend(fetched.into_iter().map(|fetched| match fetched {
+                    Fetched::Row(row) => Some(row),
+                    Fetched::Gone | Fetched::Unread => None,
+                }));
+            }
         }
         Ok(rows)
     }

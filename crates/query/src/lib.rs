@@ -20,7 +20,8 @@
 //! [`CursorKey`]. It stays valid whatever is written between two pages, and an entity that is in the
 //! list throughout is on exactly one of them.
 //!
-//! This crate never writes. It needs no async runtime and reads no clock.
+//! This crate never writes. It needs no async runtime, and reads no clock but a monotonic one, which
+//! bounds how long posting lists are read.
 //!
 //! ```
 //! use keyloom_model::{EntityKey, Image, Layout};
@@ -75,7 +76,7 @@
 //! rows for every 100 of them, wherever in the list it is. A parent with its children is one
 //! read. Rows that a large deletion has marked cost one more read for each deletion, and are read
 //! again if it has happened. A leaderboard that ranks by counts always costs one more read, and so
-//! do totals where posting lists are rows: they look for what deletions take from them.
+//! do totals where the store has no sets: they look for what deletions take from posting lists.
 
 mod board;
 mod board_deletions;
@@ -84,6 +85,7 @@ mod board_scan;
 mod bound;
 mod budget;
 mod choose;
+mod chunks;
 mod count;
 mod count_request;
 mod cursor;
@@ -126,6 +128,7 @@ mod visible;
 pub use board_request::{BoardPage, BoardRequest, Ranked};
 pub use budget::{Budget, ReadCost};
 pub use choose::{Candidates, Chosen, ChosenList, Comparison, Condition};
+pub use chunks::READ_MAX;
 pub use count_request::{CountNumber, CountPage, CountRequest};
 pub use cursor::CursorKey;
 pub use cursor_error::CursorError;

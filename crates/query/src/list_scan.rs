@@ -6,6 +6,7 @@ use keyloom_store::{Members, Page, yield_point};
 use keyloom_value::Item;
 
 use crate::bound::PageBound;
+use crate::chunks::ChunkView;
 use crate::fetch::{BATCH_MAX, Fetched, RawKey, read_own};
 use crate::hidden::Hidden;
 use crate::list_part::{Entry, ListPart};
@@ -33,6 +34,8 @@ pub(crate) struct ListScan<'s> {
     is_stale: bool,
     /// The strategies that ran.
     pub(crate) ran: Ran,
+    /// The posting lists, where the store has no sets.
+    pub(crate) view: ChunkView,
 }
 
 /// A full page: its size, and where it ends.
@@ -59,6 +62,7 @@ impl<'s> ListScan<'s> {
             hidden: Hidden::default(),
             is_stale: false,
             ran: Ran::default(),
+            view: ChunkView::new(request.entity, request.tenant.as_ref()),
         }
     }
 
@@ -69,6 +73,7 @@ impl<'s> ListScan<'s> {
             (self.part.span, self.end, self.is_stale) = (span.clone(), None, false);
             self.found.clear();
             self.ran.clear();
+            self.view = ChunkView::new(self.request.entity, self.request.tenant.as_ref());
             let chosen = Chosen::choose(self).await?;
             self.ran.record(chosen.clone());
             let end = chosen.run(self, begin).await?;
@@ -170,8 +175,8 @@ impl<'s> ListScan<'s> {
     /// A search through nodes, with the budget and the cost of this page.
     pub(crate) fn search(&mut self) -> Search<'_> {
         let (direction, budget) = (self.part.direction, self.request.budget);
-        let (hidden, cost) = (&self.hidden, &mut self.state.cost);
-        Search { reader: self.reader, direction, budget, hidden, cost }
+        let (hidden, cost, view) = (&self.hidden, &mut self.state.cost, &mut self.view);
+        Search { reader: self.reader, direction, budget, hidden, cost, view }
     }
 
     /// Which ordinals match a node. An unknown one may.

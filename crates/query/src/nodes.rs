@@ -4,12 +4,9 @@
 
 mod difference;
 mod intersection;
-mod leapfrog;
 mod node;
 mod outline;
-mod posting_rows;
 mod posting_set;
-mod postings;
 mod search;
 #[cfg(test)]
 mod tests;
@@ -17,10 +14,8 @@ mod union;
 
 pub(crate) use difference::Difference;
 pub(crate) use intersection::Intersection;
-pub(crate) use leapfrog::Leapfrog;
 pub(crate) use node::{Batch, Found, Node, NodeRef, Sizes};
 pub(crate) use outline::{Combination, Outline, ReadOrder, Step};
-pub(crate) use posting_rows::PostingRows;
 pub(crate) use posting_set::PostingSet;
 pub(crate) use search::Search;
 pub(crate) use union::Union;

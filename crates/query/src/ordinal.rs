@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
-use keyloom_model::{EntityId, Matching, OwnRow, Unreadable, ordinal_of};
+use keyloom_model::{EntityId, Matching, OwnRow, Unreadable, attribute, ordinal_of};
 use keyloom_store::Direction;
 use keyloom_value::{KeyBytes, Value};
 
@@ -14,15 +14,10 @@ use crate::span::Span;
 use crate::{Error, ReadCost, Reader};
 
 /// Ordinals at most this far apart are read together, with those between them: a few more rows are
-/// cheaper than another read. Measured for stores with sets, which are local.
+/// cheaper than another read. Measured.
 const GAP_MAX: u64 = 4;
-/// The same for stores without sets, which may be remote.
-const GAP_FAR_MAX: u64 = 8;
 /// How many rows one request for a range of ordinals reads.
 const RUN_MAX: usize = 512;
-
-/// The partitions of entities' own rows, by ordinal.
-pub(crate) type Owners = BTreeMap<u64, Vec<u8>>;
 
 /// The key of an entity that was found by its ordinal.
 pub(crate) struct OrdinalKey {
@@ -47,16 +42,24 @@ impl Ordinals<'_> {
         ordinals: &[u64],
         cost: &mut ReadCost,
     ) -> Result<Vec<OrdinalKey>, Error> {
+        match self.reader.layout.matching() {
+            Matching::Sets | Matching::Rows => self.keys_by_index(ordinals, cost).await,
+            Matching::Chunks => self.keys_by_row(ordinals, cost).await,
+        }
+    }
+
+    /// By the index of ordinals: adjacent ones are one read.
+    async fn keys_by_index(
+        &self,
+        ordinals: &[u64],
+        cost: &mut ReadCost,
+    ) -> Result<Vec<OrdinalKey>, Error> {
         let layout = self.reader.layout;
         let Some(slot) = layout.ordinals().slot(self.entity) else { return Ok(vec![]) };
         let key = layout.ordinals().partition(self.entity, self.tenant);
         let partition = Partition::of_slot(slot, key.as_bytes())?;
-        let gap_max = match layout.matching() {
-            Matching::Sets => GAP_MAX,
-            Matching::Rows => GAP_FAR_MAX,
-        };
         let mut found = vec![];
-        for run in runs(ordinals, gap_max) {
+        for run in runs(ordinals) {
             let (Some(first), Some(last)) = (run.first(), run.last()) else { continue };
             let mut span = ordinals_span(*first..=*last);
             loop {
@@ -79,17 +82,45 @@ impl Ordinals<'_> {
         Ok(found)
     }
 
-    /// Returns the keys of the entities that have these ordinals, without a read; none if not all
-    /// owners are known.
-    pub(crate) fn owned_keys(&self, ordinals: &[u64], owners: &Owners) -> Option<Vec<OrdinalKey>> {
+    /// By the rows of ordinals: any hundred of them are one read.
+    async fn keys_by_row(
+        &self,
+        ordinals: &[u64],
+        cost: &mut ReadCost,
+    ) -> Result<Vec<OrdinalKey>, Error> {
         let layout = self.reader.layout;
-        let found = |ordinal: &u64| {
-            let owner = layout.entity_key(owners.get(ordinal)?)?;
-            let position = layout.ordinals().index_key(&owner, *ordinal).sort;
-            let key = RawKey::from(&layout.own_key(&owner));
-            Some(OrdinalKey { key, position: position.into_vec() })
+        let row_key = |ordinal: &u64| {
+            (&layout.chunks().ordinal_key(self.entity, self.tenant, *ordinal)).into()
         };
-        ordinals.iter().map(found).collect()
+        let keys: Vec<RawKey> = ordinals.iter().map(row_key).collect();
+        let rows = self.reader.rows().get_many(&keys, cost).await?;
+        let mut found = vec![];
+        for (ordinal, row) in ordinals.iter().zip(rows) {
+            let Some(row) = row else { continue };
+            let owner = row.get(attribute::OWNER).and_then(Value::as_b);
+            let owner = owner.and_then(|owner| layout.entity_key(owner));
+            let wrong = || unreadable(&row, Unreadable { attribute: attribute::OWNER });
+            let owner = owner.ok_or_else(wrong)?;
+            let position = layout.ordinals().index_key(&owner, *ordinal).sort.into_vec();
+            found.push(OrdinalKey { key: RawKey::from(&layout.own_key(&owner)), position });
+        }
+        Ok(found)
+    }
+
+    /// Reads the entities that have these ascending ordinals, visible or not.
+    pub(crate) async fn entities_with(
+        &self,
+        ordinals: &[u64],
+    ) -> Result<BTreeMap<u64, OwnRow>, Error> {
+        let mut cost = ReadCost::default();
+        let found = self.keys(ordinals, &mut cost).await?;
+        let keys: Vec<RawKey> = found.into_iter().map(|found| found.key).collect();
+        let mut entities = BTreeMap::new();
+        for row in self.reader.rows().get_many(&keys, &mut cost).await?.into_iter().flatten() {
+            let own = read_own(self.reader.layout, row)?;
+            entities.extend(own.image.ordinal.map(|ordinal| (ordinal, own)));
+        }
+        Ok(entities)
     }
 
     /// Reads the entities that have an ordinal, visible or not: one or none; more only by damage.
@@ -117,6 +148,6 @@ pub(crate) fn ordinal_key(ordinal: u64) -> Vec<u8> {
 }
 
 /// Ordinals that are read together.
-fn runs(ordinals: &[u64], gap_max: u64) -> impl Iterator<Item = &[u64]> {
-    ordinals.chunk_by(move |left, right| right.saturating_sub(*left) <= gap_max)
+fn runs(ordinals: &[u64]) -> impl Iterator<Item = &[u64]> {
+    ordinals.chunk_by(|left, right| right.saturating_sub(*left) <= GAP_MAX)
 }

@@ -3,16 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use keyloom_model::{Matching, PostingLists, Unreadable, attribute};
-use keyloom_store::{Direction, ListSets, Members, SetName};
+use keyloom_model::PostingLists;
+use keyloom_store::{Direction, Members};
 use keyloom_value::KeyBytes;
 
-use crate::error::unreadable;
+use crate::chunks::ChunkView;
 use crate::hidden::Hidden;
-use crate::nodes::{Node, PostingRows, PostingSet, Search, Sizes};
-use crate::partition::Partition;
+use crate::nodes::{Node, PostingSet, Search, Sizes};
 use crate::posting_list::{PostingList, PostingOf, PostingOwner};
-use crate::span::Span;
 use crate::visible::{ReadState, Verdict};
 use crate::{Budget, Error, ReadCost, Reader};
 
@@ -33,9 +31,11 @@ impl Hidden {
         reader: &Reader<'_>,
         owner: PostingOwner<'_>,
         state: &mut ReadState,
+        view: &mut ChunkView,
     ) -> Result<Hidden, Error> {
         let mut hidden = Hidden::default();
-        let lists = pending_lists(reader, owner, &mut state.cost).await?;
+        let nothing = Hidden::default();
+        let lists = pending_lists(search(reader, &nothing, &mut state.cost, view), owner).await?;
         if lists.is_empty() {
             return Ok(hidden);
         }
@@ -46,7 +46,8 @@ impl Hidden {
             if !state.has_happened(&deletion) {
                 continue;
             }
-            let members = all_members(reader, list, &mut state.cost).await?;
+            let search = search(reader, &nothing, &mut state.cost, view);
+            let members = all_members(search, list).await?;
             match field {
                 None => hidden.all.or(&members),
                 Some(field) => hidden.by_field.push((field, members)),
@@ -56,22 +57,19 @@ impl Hidden {
     }
 }
 
-async fn all_members(
-    reader: &Reader<'_>,
-    list: PostingList,
-    cost: &mut ReadCost,
-) -> Result<Members, Error> {
-    let mut search = Search {
-        reader,
-        direction: Direction::Forward,
-        budget: Budget { rows: u64::MAX, bytes: u64::MAX },
-        hidden: &Hidden::default(),
-        cost,
-    };
-    let node = match search.sets() {
-        Some(_) => PostingSet::new(list, Sizes::UNKNOWN).shared(),
-        None => PostingRows::new(list).shared(),
-    };
+/// A search without bounds in which everything counts.
+fn search<'s>(
+    reader: &'s Reader<'s>,
+    hidden: &'s Hidden,
+    cost: &'s mut ReadCost,
+    view: &'s mut ChunkView,
+) -> Search<'s> {
+    let budget = Budget { rows: u64::MAX, bytes: u64::MAX };
+    Search { reader, direction: Direction::Forward, budget, hidden, cost, view }
+}
+
+async fn all_members(mut search: Search<'_>, list: PostingList) -> Result<Members, Error> {
+    let node = PostingSet::new(list, Sizes::UNKNOWN).shared();
     let (mut from, mut all) = (search.start(), Members::default());
     loop {
         let batch = search.next(&*node, from).await?;
@@ -84,73 +82,25 @@ async fn all_members(
 }
 
 /// Reads the names of the posting lists of deletions that take something from entities of a kind.
-/// One read if there are none; where posting lists are sets, none.
 async fn pending_lists(
-    reader: &Reader<'_>,
+    mut search: Search<'_>,
     owner: PostingOwner<'_>,
-    cost: &mut ReadCost,
 ) -> Result<Vec<PendingList>, Error> {
-    let prefix = reader.layout.postings().pending_prefix(owner.entity, owner.tenant);
-    let parts = match reader.layout.matching() {
-        Matching::Sets => parts_of_sets(reader, &prefix, cost).await?,
-        Matching::Rows => None,
-    };
-    let parts = match parts {
-        Some(parts) => parts,
-        None => parts_of_rows(reader, &prefix, cost).await?,
-    };
-    let list = |part: &Vec<u8>| {
+    let prefix = search.reader.layout.postings().pending_prefix(owner.entity, owner.tenant);
+    let (mut lists, mut after): (Vec<PendingList>, Option<Vec<u8>>) = (vec![], None);
+    let list = |part: &[u8]| {
         let (deletion, field) = PostingLists::read_pending(part)?;
         let mut name = prefix.clone();
         name.push(&KeyBytes::decode_part(part).ok()?.0).ok()?;
         let list = PostingList { entity: owner.entity, of: PostingOf::Deletion, name };
         Some(PendingList { list, deletion, field })
     };
-    Ok(parts.iter().filter_map(list).collect())
-}
-
-/// What follows a prefix in the names of sets; none if the store has no sets.
-async fn parts_of_sets(
-    reader: &Reader<'_>,
-    prefix: &KeyBytes,
-    cost: &mut ReadCost,
-) -> Result<Option<Vec<Vec<u8>>>, Error> {
-    let Some(sets) = reader.store.sets() else { return Ok(None) };
-    let (mut parts, mut after) = (vec![], None);
-    let prefix = prefix.as_bytes();
     loop {
-        let (table, limit) = (reader.table.clone(), LISTS_MAX);
-        let list = ListSets { table, prefix: prefix.to_vec(), after, limit };
-        let found = sets.list_sets(list).await?;
-        cost.rows += found.len() as u64;
-        let part =
-            |name: &SetName| name.as_bytes().get(prefix.len()..).unwrap_or_default().to_vec();
-        parts.extend(found.iter().map(|size| part(&size.set)));
+        let found = search.list(prefix.as_bytes(), &[], after.as_deref(), LISTS_MAX).await?;
+        lists.extend(found.iter().filter_map(|found| list(&found.part)));
         match found.into_iter().nth(LISTS_MAX as usize - 1) {
-            Some(last) => after = Some(last.set),
-            None => return Ok(Some(parts)),
+            Some(last) => after = Some(last.part),
+            None => return Ok(lists),
         }
-    }
-}
-
-/// The first parts of the sort keys in a partition, each once.
-async fn parts_of_rows(
-    reader: &Reader<'_>,
-    partition: &KeyBytes,
-    cost: &mut ReadCost,
-) -> Result<Vec<Vec<u8>>, Error> {
-    let partition = Partition::of_table(partition.as_bytes());
-    let (mut parts, mut span) = (vec![], Span::ALL);
-    loop {
-        let page = partition.first(&span, 1).read(reader.rows(), cost).await?;
-        let Some(row) = page.items.first() else { return Ok(parts) };
-        let key = partition.sort_of(row)?;
-        let wrong = |_| unreadable(row, Unreadable { attribute: attribute::SORT });
-        let rest = KeyBytes::skip_part(key).map_err(wrong)?;
-        let part = key[..key.len() - rest.len()].to_vec();
-        let next = KeyBytes::after_prefix(&part);
-        parts.push(part);
-        let Some(next) = next else { return Ok(parts) };
-        span = Span::ALL.starting_at(Some(next));
     }
 }

@@ -2,11 +2,10 @@
 //! and the list itself takes part only where the filter is not limited to it already. Pure: reads
 //! nothing, so sizes are not known yet ([`Node::sized`](crate::nodes::Node::sized) adds them).
 
-use keyloom_model::{Entity, ListId, Matching, PostingKey};
+use keyloom_model::{Entity, ListId, PostingKey};
 use keyloom_value::Value;
 
-use crate::nodes::{Difference, Intersection, Leapfrog, Node, NodeRef, PostingRows, PostingSet};
-use crate::nodes::{Search, Sizes, Union};
+use crate::nodes::{Difference, Intersection, Node, NodeRef, PostingSet, Search, Sizes, Union};
 use crate::posting_list::{PostingList, PostingOwner};
 use crate::{Error, Filter, ListRequest};
 
@@ -15,8 +14,6 @@ pub(crate) struct Scope<'s> {
     pub(crate) owner: PostingOwner<'s>,
     pub(crate) list: ListId,
     pub(crate) by: &'s [Value],
-    /// How posting lists are kept.
-    pub(crate) kept: Matching,
 }
 
 /// A planned filter, once the sizes of its posting lists are known.
@@ -40,19 +37,18 @@ impl<'s> Scope<'s> {
             owner: PostingOwner::of(search.reader, request),
             list: request.list,
             by: &request.by,
-            kept: if search.sets().is_some() { Matching::Sets } else { Matching::Rows },
         }
     }
 
     /// Everything in the list that passes the filter. None if nothing can.
     pub(crate) fn plan(&self, filter: Option<&Filter>) -> Option<NodeRef> {
         let list = self.list()?;
-        let Some(filter) = filter else { return Some(self.read(list)) };
+        let Some(filter) = filter else { return Some(read(list)) };
         let mut conjuncts = self.conjuncts(filter)?;
         // Facets are of this part of the list, and a list of all has every entity.
         let is_all = self.owner.list(&PostingKey::All).as_ref() == Some(&list);
         if conjuncts.matched.is_empty() || !(is_all || is_within_list(filter)) {
-            conjuncts.matched.push(self.read(list));
+            conjuncts.matched.push(read(list));
         }
         self.both(conjuncts)
     }
@@ -101,14 +97,7 @@ impl<'s> Scope<'s> {
         if matched.is_empty() {
             matched.push(self.posting(&PostingKey::All)?);
         }
-        Some(Difference::of(self.intersection(matched)?, excluded))
-    }
-
-    pub(crate) fn intersection(&self, parts: Vec<NodeRef>) -> Option<NodeRef> {
-        match self.kept {
-            Matching::Sets => Intersection::of(parts),
-            Matching::Rows => Leapfrog::of(parts),
-        }
+        Some(Difference::of(Intersection::of(matched)?, excluded))
     }
 
     /// Replaces tags by the declared combination that has them together.
@@ -140,15 +129,7 @@ impl<'s> Scope<'s> {
     }
 
     fn posting(&self, group: &PostingKey<'_>) -> Option<NodeRef> {
-        self.owner.list(group).map(|list| self.read(list))
-    }
-
-    /// The node that reads a posting list.
-    pub(crate) fn read(&self, list: PostingList) -> NodeRef {
-        match self.kept {
-            Matching::Sets => PostingSet::new(list, Sizes::UNKNOWN).shared(),
-            Matching::Rows => PostingRows::new(list).shared(),
-        }
+        self.owner.list(group).map(read)
     }
 
     fn declared(&self) -> &Entity {
@@ -170,8 +151,17 @@ impl SizedPlan {
         node.posting_lists(&mut lists);
         let sizes = search.sizes(&lists).await?;
         let list_size = sizes.first().copied().unwrap_or(0);
-        Ok(SizedPlan { node: node.sized(&Sizes::new(&lists, sizes)), list_size })
+        let node = node.sized(&Sizes::new(&lists, sizes));
+        lists.clear();
+        node.iter().for_each(|node| node.posting_lists(&mut lists));
+        search.view.combine(lists.iter().map(|list| list.name.as_bytes()));
+        Ok(SizedPlan { node, list_size })
     }
+}
+
+/// The node that reads a posting list, whose size is not known yet.
+fn read(list: PostingList) -> NodeRef {
+    PostingSet::new(list, Sizes::UNKNOWN).shared()
 }
 
 /// Whether only entities of this part of the list pass a filter: it names a value of a facet, whose
@@ -213,7 +203,7 @@ mod tests {
         let list = declared.find_list(list).unwrap();
         let by = [Value::from("t")];
         let owner = PostingOwner { layout: &layout, entity, tenant: None };
-        let scope = Scope { owner, list, by: &by, kept: Matching::Sets };
+        let scope = Scope { owner, list, by: &by };
         let node = scope.plan(Some(&filter(Filters { entity: declared, list }))).unwrap();
         let mut lists = vec![];
         node.posting_lists(&mut lists);

@@ -1,6 +1,7 @@
 //! All queries, one method for each kind. A method delegates to the type that runs its query, in the
 //! file of that name; nothing is read or decided here.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use keyloom_model::{EntityId, EntityKey, Layout, OwnRow, RowKey};
@@ -8,6 +9,7 @@ use keyloom_store::{Read, TableName};
 use keyloom_value::Value;
 
 use crate::board::BoardQuery;
+use crate::chunks::ChunkView;
 use crate::count::CountQuery;
 use crate::deletion::deletion_state;
 use crate::expired::Expired;
@@ -107,6 +109,35 @@ impl<'a> Reader<'a> {
         ordinal: u64,
     ) -> Result<Vec<OwnRow>, Error> {
         Ordinals { reader: self, entity, tenant }.entities(ordinal).await
+    }
+
+    /// Returns the entities that have these ascending ordinals, visible or not, by ordinal.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or a row is damaged.
+    pub async fn numbered_all(
+        &self,
+        entity: EntityId,
+        tenant: Option<&Value>,
+        ordinals: &[u64],
+    ) -> Result<BTreeMap<u64, OwnRow>, Error> {
+        Ordinals { reader: self, entity, tenant }.entities_with(ordinals).await
+    }
+
+    /// Whether ordinals are in posting lists that are kept as chunks, all as of one moment: one result
+    /// for each list and ordinal. Two reads, and one for every 100 chunks.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails, or a row is damaged.
+    pub async fn are_members(
+        &self,
+        entity: EntityId,
+        tenant: Option<&Value>,
+        memberships: &[(Vec<u8>, u64)],
+    ) -> Result<Vec<bool>, Error> {
+        ChunkView::new(entity, tenant).are_members(self, memberships).await
     }
 
     /// Returns entities of a kind that have expired and still exist: those that expired first come

@@ -3,6 +3,7 @@
 
 use keyloom_store::Direction;
 
+use crate::chunks::ChunkView;
 use crate::hidden::Hidden;
 use crate::nodes::Search;
 use crate::plan::SizedPlan;
@@ -34,8 +35,12 @@ impl TotalQuery<'_> {
         for _ in 0..ATTEMPTS_MAX {
             state.cost = ReadCost::default();
             let owner = PostingOwner::of(reader, request);
-            let hidden = Hidden::read(reader, owner, &mut state).await?;
-            let total = self.count_without(&hidden, &mut state.cost).await?;
+            let mut view = ChunkView::new(request.entity, request.tenant.as_ref());
+            let hidden = Hidden::read(reader, owner, &mut state, &mut view).await?;
+            let (direction, budget) = (Direction::Forward, request.budget);
+            let (hidden, cost) = (&hidden, &mut state.cost);
+            let search = Search { reader, direction, budget, hidden, cost, view: &mut view };
+            let total = self.count_without(search).await?;
             if state.confirm(reader.rows()).await? == Verdict::Valid {
                 return Ok(total);
             }
@@ -43,14 +48,11 @@ impl TotalQuery<'_> {
         Err(Error::Unanswered { rows: 1 })
     }
 
-    async fn count_without(&self, hidden: &Hidden, cost: &mut ReadCost) -> Result<Total, Error> {
-        let TotalQuery { reader, request } = *self;
-        let (direction, budget) = (Direction::Forward, request.budget);
-        let mut search = Search { reader, direction, budget, hidden, cost };
-        let Some(node) = SizedPlan::read(&mut search, request).await?.node else {
+    async fn count_without(&self, mut search: Search<'_>) -> Result<Total, Error> {
+        let Some(node) = SizedPlan::read(&mut search, self.request).await?.node else {
             return Ok(Total { count: 0, end: End::Exhausted });
         };
-        if let Some(count) = node.size_exact().filter(|_| hidden.is_empty()) {
+        if let Some(count) = node.size_exact().filter(|_| search.hidden.is_empty()) {
             return Ok(Total { count, end: End::Exhausted });
         }
         let (mut from, mut count) = (search.start(), 0);

@@ -4,18 +4,16 @@
 //! or its budget is spent. It continues at a value, an ordinal, and the count up to there, so that a
 //! value of very many entities is counted over several calls.
 
-use keyloom_model::{Entity, FieldId, FieldType, PostingKey, attribute, posting_row_prefix};
-use keyloom_store::{Direction, ListSets, SetName};
+use keyloom_model::{Entity, FieldId, FieldType, PostingKey, posting_row_prefix};
+use keyloom_store::Direction;
 use keyloom_value::{KeyBytes, Value};
 
-use crate::error::unreadable;
+use crate::chunks::{ChunkView, ListSize};
 use crate::fingerprint::Fingerprint;
 use crate::hidden::Hidden;
-use crate::nodes::{Node, NodeRef, PostingRows, PostingSet, Search, Sizes};
-use crate::partition::Partition;
+use crate::nodes::{Intersection, Node, NodeRef, PostingSet, Search, Sizes};
 use crate::plan::{Scope, SizedPlan};
 use crate::posting_list::{PostingList, PostingOf, PostingOwner};
-use crate::span::Span;
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
 use crate::{CursorError, CursorKey, Error, ListRequest, ReadCost, Reader, RequestError};
 
@@ -126,9 +124,11 @@ impl ValuesQuery<'_> {
     ) -> Result<(Vec<(Vec<u8>, u64)>, Option<Progress>), Error> {
         let ValuesQuery { reader, request, counted } = *self;
         for _ in 0..ATTEMPTS_MAX {
-            let hidden = &Hidden::read(reader, PostingOwner::of(reader, request), state).await?;
+            let view = &mut ChunkView::new(request.entity, request.tenant.as_ref());
+            let owner = PostingOwner::of(reader, request);
+            let hidden = &Hidden::read(reader, owner, state, view).await?;
             let (direction, budget, cost) = (Direction::Forward, request.budget, &mut state.cost);
-            let mut search = Search { reader, direction, budget, hidden, cost };
+            let mut search = Search { reader, direction, budget, hidden, cost, view };
             let SizedPlan { node, .. } = SizedPlan::read(&mut search, request).await?;
             let (mut counts, mut stopped) = (vec![], None);
             if let Some(node) = node {
@@ -288,45 +288,10 @@ impl Counting<'_> {
 
     /// Reads the values after one.
     async fn members(&mut self, after: Option<&[u8]>, limit: u32) -> Result<Vec<Member>, Error> {
-        match self.search.sets() {
-            Some(sets) => {
-                let ValueLists { base, begin } = self.lists;
-                let set = |part: &[u8]| SetName::new([&base[..], part].concat());
-                let after = after.map(set).transpose().map_err(keyloom_store::Error::from)?;
-                let (table, prefix) =
-                    (self.search.reader.table.clone(), [&base[..], begin].concat());
-                let list = ListSets { table, prefix, after, limit: limit.max(1) };
-                let found = sets.list_sets(list).await?;
-                self.search.cost.rows += found.len() as u64;
-                let member = |found: keyloom_store::SetSize| Member {
-                    part: found.set.as_bytes().get(base.len()..).unwrap_or_default().to_vec(),
-                    size: Some(found.members),
-                };
-                Ok(found.into_iter().map(member).collect())
-            }
-            None => self.next_row(after).await.map(|found| found.into_iter().collect()),
-        }
-    }
-
-    /// Reads the next value, where posting lists are rows: the first row after all of one value.
-    async fn next_row(&mut self, after: Option<&[u8]>) -> Result<Option<Member>, Error> {
         let ValueLists { base, begin } = self.lists;
-        let from = match after {
-            None => Some(begin.clone()),
-            Some(after) => KeyBytes::after_prefix(after),
-        };
-        let Some(from) = from else { return Ok(None) };
-        let partition = Partition::of_table(base);
-        let span = Span::ALL.starting_at(Some(from)).ending_at(KeyBytes::after_prefix(begin));
-        let request = partition.first(&span, 1);
-        let page = request.read(self.search.reader.rows(), self.search.cost).await?;
-        let Some(row) = page.items.first() else { return Ok(None) };
-        let sort = partition.sort_of(row)?;
-        let rest = KeyBytes::skip_part(sort).map_err(|_| {
-            unreadable(row, keyloom_model::Unreadable { attribute: attribute::SORT })
-        })?;
-        let part = sort[..sort.len() - rest.len()].to_vec();
-        Ok(Some(Member { part, size: None }))
+        let found = self.search.list(base, begin, after, limit).await?;
+        let member = |ListSize { part, size }| Member { part, size: Some(size) };
+        Ok(found.into_iter().map(member).collect())
     }
 
     /// The node that reads the posting list of a value.
@@ -344,10 +309,7 @@ impl Counting<'_> {
             Counted::TagValues(_, key, _) => PostingOf::Tag { key: key.clone(), value: text() },
         };
         let list = PostingList { entity: self.scope.owner.entity, of, name };
-        match self.search.sets() {
-            Some(_) => PostingSet::new(list, member.size.unwrap_or(Sizes::UNKNOWN)).shared(),
-            None => PostingRows::new(list).shared(),
-        }
+        PostingSet::new(list, member.size.unwrap_or(Sizes::UNKNOWN)).shared()
     }
 
     /// Counts the matches with a value; and returns where to continue if the budget is spent.
@@ -361,7 +323,7 @@ impl Counting<'_> {
         }
         let mut parts = vec![self.posting(member)];
         parts.extend((!self.is_all).then(|| self.node.clone()));
-        let Some(node) = self.scope.intersection(parts) else { return Ok((0, None)) };
+        let Some(node) = Intersection::of(parts) else { return Ok((0, None)) };
         let (mut from, mut count) = resumed.unwrap_or((self.search.start(), 0));
         loop {
             let batch = self.search.next(&*node, from).await?;

@@ -63,6 +63,7 @@ const LAYERS: &[Layer] = &[
             "keyloom-model",
             "keyloom-store",
             "base64",
+            "futures-util",
             "hmac",
             "sha2",
             "thiserror",

@@ -21,7 +21,7 @@ pub(super) struct Pattern {
 pub(super) enum Access {
     /// By keys of the table or an index.
     Keys(KeyAccess),
-    /// By intersecting sets of the store; entry rows on a store without sets.
+    /// By intersecting posting lists.
     Sets,
     /// Not at all: the layout has no row for it.
     Missing,

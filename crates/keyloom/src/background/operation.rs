@@ -23,7 +23,7 @@ pub struct Operation {
     /// What it does.
     pub kind: OperationKind,
     /// What it works on: kind and id of the entity to delete, as in `folder/42`; the kind of expired
-    /// entities; `model` for a backfill.
+    /// entities, or of those whose posting lists are folded; `model` for a backfill.
     pub of: String,
     /// The number of entities, or rows of the table, that are done.
     pub done: u64,
@@ -46,15 +46,18 @@ pub enum OperationKind {
     Backfill,
     /// Expired entities are being deleted.
     Expiry,
+    /// What writes have left in deltas is being folded into posting lists.
+    Folding,
 }
 
 impl OperationKind {
     /// All kinds.
-    pub const ALL: [OperationKind; 4] = [
+    pub const ALL: [OperationKind; 5] = [
         OperationKind::Deletion,
         OperationKind::Clearing,
         OperationKind::Backfill,
         OperationKind::Expiry,
+        OperationKind::Folding,
     ];
 }
 
@@ -65,6 +68,7 @@ impl fmt::Display for OperationKind {
             OperationKind::Clearing => "clearing",
             OperationKind::Backfill => "backfill",
             OperationKind::Expiry => "expiry",
+            OperationKind::Folding => "folding",
         })
     }
 }
@@ -110,7 +114,7 @@ impl Drop for Call<'_> {
 
 impl Db {
     /// Returns the running background operations: large deletions and backfills of all processes, and
-    /// expiry of this one. One read, and two more during a backfill.
+    /// expiry and folding of this one. One read, and two more during a backfill.
     ///
     /// # Errors
     ///

@@ -5,25 +5,28 @@
 //! count twice.
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{Layout, RowName};
+use keyloom_model::{ChunkKeys, Layout, RowName};
 use keyloom_store::{Get, IndexSpec, TableSpec, TransactAction};
 use keyloom_value::{Item, Value};
 
 use crate::answer::Answer;
 use crate::change::{Change, resolve};
 use crate::db::Db;
+use crate::write::{PlannedAction, PlannedDelta};
 
 /// Bytes of one write unit.
 const UNIT_BYTES: u64 = 1024;
 /// How often a unit counts in a transaction.
 const TIMES: u64 = 2;
+/// Stands for the stamp of a write: all are as long.
+const STAMP: &str = "00000000000000000000000000";
 /// Dollars for a million write units on demand, us-east-1, since November 2024.
 const DOLLARS_PER_MILLION: f64 = 0.625;
 
 /// One row that would be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowWrite {
-    /// The kind of row: `entity`, `guard`, `link`, `entry` or `number`.
+    /// The kind of row: `entity`, `guard`, `link`, `entry`, `delta` or `number`.
     pub what: &'static str,
     /// The action: `put`, `update`, `delete` or `check`.
     pub action: &'static str,
@@ -81,10 +84,13 @@ impl Db {
             let memberships = plan.postings.iter().map(|change| change.ordinals.len() as u64);
             let mut writes = Writes { rows: vec![], sets: memberships.sum() };
             let numbers = plan.counters.actions(store).await?;
-            for planned in plan.actions.iter().chain(&numbers) {
+            let delta = |delta: &PlannedDelta| delta.action(&self.shared.table, STAMP);
+            let deltas: Vec<PlannedAction> = plan.deltas.iter().map(delta).collect();
+            for planned in plan.actions.iter().chain(&deltas).chain(&numbers) {
                 let (key, action) = key_of(&spec, &planned.action);
                 let before = store.get(Get::new(&self.shared.table, key.clone())).await?;
-                let row = (planned_row(&planned.action, before.as_ref()), before.as_ref());
+                let after = planned_row(&planned.action, &key, before.as_ref());
+                let row = (after.as_ref(), before.as_ref());
                 writes.rows.push(row_write(
                     &spec,
                     (what(&schema.layouts.current, &key), action),
@@ -105,11 +111,12 @@ fn key_of(spec: &TableSpec, action: &TransactAction) -> (Item, &'static str) {
     }
 }
 
-/// The row after an action. An update changes a number, which keeps its size.
-fn planned_row<'r>(action: &'r TransactAction, before: Option<&'r Item>) -> Option<&'r Item> {
+/// The row after an action.
+fn planned_row(action: &TransactAction, key: &Item, before: Option<&Item>) -> Option<Item> {
     match action {
-        TransactAction::Put(put) => Some(&put.item),
-        TransactAction::Update(_) | TransactAction::Check(_) => before,
+        TransactAction::Put(put) => Some(put.item.clone()),
+        TransactAction::Update(update) => update.update.apply(before.unwrap_or(key)).ok(),
+        TransactAction::Check(_) => before.cloned(),
         TransactAction::Delete(_) => None,
     }
 }
@@ -121,6 +128,7 @@ fn what(layout: &Layout, key: &Item) -> &'static str {
         Some(RowName::Guard { .. }) => "guard",
         Some(RowName::Link { .. }) => "link",
         Some(RowName::Posting { .. }) => "entry",
+        Some(RowName::System) if ChunkKeys::is_delta(part(PARTITION)) => "delta",
         Some(RowName::Counter(_) | RowName::System) | None => "number",
     }
 }

@@ -1,7 +1,7 @@
 //! The current layout, and the earlier ones that rows may still be written under.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::REVISION;
 use keyloom_model::{
@@ -9,7 +9,7 @@ use keyloom_model::{
     Pending, Row, UniqueId,
 };
 use keyloom_store::SetName;
-use keyloom_value::Number;
+use keyloom_value::{KeyBytes, Number};
 
 use super::stored::Revision;
 use crate::error::Error;
@@ -99,6 +99,28 @@ impl Layouts {
     pub(crate) fn sets_before(&self, row: &OwnRow) -> Result<Vec<(SetName, u64)>, Error> {
         let (layout, image) = self.written(row)?;
         sets(layout, &image, &row.pending)
+    }
+
+    /// Whether posting lists are kept as chunks, under any revision that rows may have.
+    pub(crate) fn has_chunks(&self) -> bool {
+        let formers = self.before.values().map(|former| &former.layout);
+        formers.chain([&self.current]).any(|layout| layout.matching() == Matching::Chunks)
+    }
+
+    /// Returns the names of the posting lists that an entity is in under the revision it was written
+    /// under, where these are kept as chunks.
+    pub(crate) fn chunked_before(&self, row: &OwnRow) -> Result<BTreeSet<Vec<u8>>, Error> {
+        let (layout, image) = self.written(row)?;
+        chunked(layout, &image, &row.pending)
+    }
+
+    /// The same under the current model.
+    pub(crate) fn chunked_after(
+        &self,
+        image: &Image,
+        pending: &Pending,
+    ) -> Result<BTreeSet<Vec<u8>>, Error> {
+        chunked(&self.current, image, pending)
     }
 
     /// Returns the counters that an entity adds to under the revision it was written under.
@@ -213,11 +235,20 @@ fn counters(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<Cou
     Ok(counters)
 }
 
+fn chunked(layout: &Layout, image: &Image, pending: &Pending) -> Result<BTreeSet<Vec<u8>>, Error> {
+    if image.ordinal.is_none() || layout.matching() != Matching::Chunks {
+        return Ok(BTreeSet::new());
+    }
+    let taken = layout.postings().of_pending(&image.key, pending);
+    let names = layout.postings().of(image)?.into_iter().chain(taken);
+    Ok(names.map(KeyBytes::into_vec).collect())
+}
+
 fn sets(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<(SetName, u64)>, Error> {
     let Some(number) = image.ordinal.filter(|_| layout.matching() == Matching::Sets) else {
         return Ok(vec![]);
     };
-    let name = |name: keyloom_value::KeyBytes| {
+    let name = |name: KeyBytes| {
         let name = SetName::new(name.into_vec()).map_err(keyloom_store::Error::from)?;
         Ok((name, number))
     };

@@ -128,7 +128,7 @@ impl Opening<'_> {
     fn matching(&self) -> Matching {
         match self.options.matching {
             MatchingUse::Sets if self.store.sets().is_some() => Matching::Sets,
-            MatchingUse::Sets | MatchingUse::Rows => Matching::Rows,
+            MatchingUse::Sets | MatchingUse::Rows => Matching::Chunks,
         }
     }
 

@@ -258,7 +258,7 @@ impl Revision {
         let matching = match row.get(MATCHING) {
             None => None,
             Some(value) => Some(
-                [Matching::Sets, Matching::Rows]
+                [Matching::Sets, Matching::Chunks, Matching::Rows]
                     .into_iter()
                     .find(|matching| value.as_s() == Some(word(*matching)))?,
             ),
@@ -285,6 +285,7 @@ impl Revision {
 fn word(matching: Matching) -> &'static str {
     match matching {
         Matching::Sets => "sets",
+        Matching::Chunks => "chunks",
         Matching::Rows => "rows",
     }
 }

@@ -52,6 +52,7 @@ impl Verifier<'_> {
         }
         self.number(&own, findings).await?;
         self.sets(&own, findings).await?;
+        self.chunked(&own, findings).await?;
         self.targets(&own, findings).await
     }
 

@@ -159,11 +159,11 @@ impl Verifier<'_> {
     }
 
     /// Returns the kind of the members of a set, if known, under the current model or an earlier one.
-    fn group_of(&self, set: &SetName) -> Option<(EntityId, Option<Value>)> {
+    pub(super) fn group_of(&self, set: &SetName) -> Option<(EntityId, Option<Value>)> {
         let layouts = &self.schema.layouts;
         let formers = layouts.before.values().map(|former| &former.layout);
         let mut kept = formers.chain([&layouts.current]);
-        kept.any(|layout| layout.matching() == Matching::Sets).then_some(())?;
+        kept.any(|layout| layout.matching() != Matching::Rows).then_some(())?;
         let entity = layouts.current.postings().entity(set.as_bytes())?;
         if !layouts.current.has_tenant(entity) {
             return Some((entity, None));

@@ -50,7 +50,12 @@ pub(super) async fn commit(
     difference: Difference,
 ) -> Result<Outcome, Error> {
     let store = ctx.store;
-    let Difference { mut actions, postings: sets, counters } = difference;
+    let Difference { mut actions, postings: sets, deltas, counters } = difference;
+    if !deltas.is_empty() {
+        ctx.groups.register(store, ctx.table, &deltas, ctx.now_ms).await?;
+        let stamp = ctx.stamps.next()?;
+        actions.extend(deltas.iter().map(|delta| delta.action(ctx.table, &stamp)));
+    }
     if store.adds_numbers() {
         let others = Others { sets, numbers: counters.numbers() };
         return attempt(store, actions, others).await?.ok_or(Error::Contended);

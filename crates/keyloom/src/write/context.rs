@@ -8,7 +8,7 @@ use keyloom_store::{Store, TableName};
 use super::admit::Admission;
 use super::commit::{Outcome, commit};
 use super::plan::Planner;
-use super::{Attempts, Difference, ReferenceRules, TombstoneChange, Transition};
+use super::{Attempts, Difference, Groups, ReferenceRules, TombstoneChange, Transition};
 use crate::background::Running;
 use crate::error::Error;
 use crate::ordinals::Ordinals;
@@ -23,6 +23,7 @@ pub(crate) struct WriteContext<'a> {
     pub(crate) layouts: &'a Layouts,
     pub(crate) stamps: &'a Stamps,
     pub(crate) ordinals: &'a Ordinals,
+    pub(crate) groups: &'a Groups,
     pub(crate) running: &'a Running,
     pub(crate) now_ms: i64,
 }

@@ -5,6 +5,7 @@ use keyloom_model::{EntityKey, FieldId, UniqueId};
 use keyloom_store::{SetChange, TransactAction};
 
 use super::counters::Counters;
+use super::deltas::PlannedDelta;
 
 /// The maximum number of actions in one transaction.
 pub(crate) const ACTIONS_MAX: usize = 100;
@@ -18,6 +19,8 @@ pub(crate) struct Difference {
     pub(crate) actions: Vec<PlannedAction>,
     /// Changes of posting lists that are sets of the store.
     pub(crate) postings: Vec<SetChange>,
+    /// What is appended to the deltas of posting lists, where the store has no sets.
+    pub(crate) deltas: Vec<PlannedDelta>,
     /// What is added to which counters.
     pub(crate) counters: Counters,
 }
@@ -25,7 +28,7 @@ pub(crate) struct Difference {
 impl Difference {
     /// The maximum number of actions.
     pub(crate) fn rows_max(&self) -> usize {
-        self.actions.len() + self.counters.rows_max()
+        self.actions.len() + self.deltas.len() + self.counters.rows_max()
     }
 
     /// Whether it fits into one transaction with this many other actions.
@@ -35,7 +38,8 @@ impl Difference {
             TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
         };
         let put_bytes = self.actions.iter().map(put_bytes);
-        let bytes: usize = put_bytes.chain(self.postings.iter().map(SetChange::bytes)).sum();
+        let bytes = put_bytes.chain(self.postings.iter().map(SetChange::bytes));
+        let bytes: usize = bytes.chain(self.deltas.iter().map(PlannedDelta::bytes)).sum();
         self.rows_max() + others <= ACTIONS_MAX && bytes < BYTES_MAX
     }
 }

@@ -13,6 +13,7 @@ use keyloom_store::{
 use keyloom_value::{Comparison, Condition, Item, Path, Value};
 
 use super::counters::Counters;
+use super::deltas::PlannedDelta;
 use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
 use super::transition::{References, TombstoneChange, Tombstones, Transition};
 use super::write_set::Footprint;
@@ -54,8 +55,8 @@ impl Planner<'_> {
         let mut actions = self.rows(&steps)?;
         actions.extend(self.check_targets(transitions)?);
         actions.extend(self.check_undecided(&steps));
-        let (postings, counters) = (self.postings(&steps)?, self.counters(&steps)?);
-        Ok(Difference { actions, postings, counters })
+        let (postings, deltas) = (self.postings(&steps)?, self.deltas(&steps)?);
+        Ok(Difference { actions, postings, deltas, counters: self.counters(&steps)? })
     }
 
     /// Returns the difference of a transaction whose read set must be unchanged.
@@ -213,6 +214,27 @@ impl Planner<'_> {
             becomes,
         };
         Ok(changes.into_iter().map(change).collect())
+    }
+
+    /// Plans the deltas of entities that join or leave posting lists which are kept as chunks.
+    fn deltas(&self, steps: &[Step<'_>]) -> Result<Vec<PlannedDelta>, Error> {
+        let mut deltas = vec![];
+        for Step { transition, tombstones } in steps {
+            let before = transition.before.as_ref().map(|row| self.layouts.chunked_before(row));
+            let before = before.transpose()?.unwrap_or_default();
+            let after = transition.after.as_ref();
+            let names = after.map(|new| self.layouts.chunked_after(new, &tombstones.pending));
+            let names = names.transpose()?.unwrap_or_default();
+            let image = after.or(transition.before.as_ref().map(|row| &row.image));
+            let Some(ordinal) = image.and_then(|image| image.ordinal) else { continue };
+            let joined: Vec<Vec<u8>> = names.difference(&before).cloned().collect();
+            let left: Vec<Vec<u8>> = before.difference(&names).cloned().collect();
+            if !joined.is_empty() || !left.is_empty() {
+                let (layout, changed) = (&self.layouts.current, [joined, left]);
+                deltas.push(PlannedDelta::new(layout, &transition.key, ordinal, changed));
+            }
+        }
+        Ok(deltas)
     }
 
     /// Sums up what the transitions add to counters.

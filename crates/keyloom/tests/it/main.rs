@@ -20,6 +20,7 @@ mod events;
 mod evolution;
 mod evolutions;
 mod facet_bounds;
+mod folding;
 mod heartbeats;
 mod histories;
 mod hostile;

@@ -144,6 +144,7 @@ impl Predicate {
 /// A database and its expected content.
 struct World {
     db: Db,
+    clock: Arc<ManualClock>,
     tasks: BTreeMap<String, Task>,
     created: usize,
     random: Random,
@@ -152,9 +153,9 @@ struct World {
 impl World {
     fn new(store: Arc<dyn Store>, matching: MatchingUse, seed: u64) -> World {
         let clock = Arc::new(ManualClock::new());
-        let options = Options { clock, matching, ..Options::default() };
+        let options = Options { clock: clock.clone(), matching, ..Options::default() };
         let db = block_on(Db::open_with(MODEL, store, options)).expect("it opens");
-        World { db, tasks: BTreeMap::new(), created: 0, random: Random::new(seed) }
+        World { db, clock, tasks: BTreeMap::new(), created: 0, random: Random::new(seed) }
     }
 
     fn draw(&mut self, number: usize) -> Task {
@@ -175,8 +176,17 @@ impl World {
         }
     }
 
+    /// Folds what was seen before, if time has passed since.
+    fn fold(&mut self) {
+        self.clock.advance_ms(*self.random.pick(&[0, 3_000, 7_000, 1_000_000]));
+        block_on(self.db.fold()).expect("it is folded");
+    }
+
     /// Creates, changes or deletes a task; returns the id of a task that existed before.
     fn change(&mut self) -> Option<String> {
+        if self.random.chance(1, 8) {
+            self.fold();
+        }
         let ids: Vec<String> = self.tasks.keys().cloned().collect();
         if ids.is_empty() || self.random.chance(3, 5) {
             let task = self.draw(self.created);

@@ -91,6 +91,14 @@ pub(crate) fn settle(db: &Db, handlers: &Handlers, clock: &ManualClock) {
     panic!("there is always more to do");
 }
 
+/// Folds everything that is in deltas of posting lists, where the store has no sets.
+pub(crate) fn fold(db: &Db, clock: &ManualClock) {
+    for _ in 0..3 {
+        block_on(db.fold()).expect("it is folded");
+        clock.advance_ms(7_000);
+    }
+}
+
 /// Completes all deletions, also those of other processes, which count as dead after a while.
 pub(crate) fn end_deletions(db: &Db, clock: &ManualClock) {
     for _ in 0..3 {

@@ -38,7 +38,7 @@ impl ListKeys<'_> {
     pub fn column(&self, id: EntityId, list: ListId) -> Option<Column> {
         let entity = self.layout.model().entity(id);
         let by_ordinal = self.layout.ordinals().slot(id)?;
-        if self.layout.matching() == Matching::Rows
+        if self.layout.matching() != Matching::Sets
             || !is_filtered_and_ordered(entity, entity.list(list))
         {
             return None;

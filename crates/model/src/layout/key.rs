@@ -8,6 +8,7 @@
 //! a reference    "e", target entity, [tenant], id        2, entity, field, [tenant], id
 //! a guard        "u", entity, unique, [tenant], values   0
 //! a posting      name of a list, see `postings.rs`       ordinal
+//! an ordinal     "o", entity, [tenant], ordinal          0
 //! a counter      see `counts.rs`, `leaderboards.rs`
 //! Keyloom's own  "m", ...
 //! ```
@@ -18,6 +19,7 @@
 use keyloom_value::{Item, KeyBytes, Value};
 
 use super::attribute::{PARTITION, SORT};
+use super::chunks::ORDINAL_ROW;
 use super::counter::is_counter;
 use super::{Counter, Layout, Matching};
 use crate::model::{EntityId, FieldId, FieldOrigin, UniqueId};
@@ -80,7 +82,7 @@ pub enum RowName {
         /// Which unique it is about.
         unique: UniqueId,
     },
-    /// A posting list contains an entity.
+    /// A posting list contains an entity, or its ordinal leads to it.
     Posting {
         /// An entity of this kind.
         entity: EntityId,
@@ -146,6 +148,14 @@ impl Layout {
                 let target = self.owner(&mut parts)?;
                 parts.next().is_none().then_some(())?;
                 self.row_of(target, sort)
+            }
+            ORDINAL_ROW => {
+                let entity = self.model().find(parts.next()?.as_s()?)?;
+                let is_ordinal = self.matching() == Matching::Chunks
+                    && self.model().entity(entity).has_ordinals()
+                    && matches!(parts.next_back()?, Value::N(_))
+                    && sort == own_sort().as_bytes();
+                is_ordinal.then_some(RowName::Posting { entity })
             }
             _ if is_counter(partition) => {
                 let key = RowKey { partition: rebuilt(partition)?, sort: rebuilt(sort)? };

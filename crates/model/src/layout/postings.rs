@@ -1,6 +1,6 @@
 //! Posting lists, which filters combine by AND, OR and NOT: which of them contain an entity, and
 //! their names. They contain the ordinals of entities. A name is that of a set where the store has
-//! sets, and the partition of posting rows where it has none.
+//! sets; where it has none, the keys of its chunks contain it.
 //!
 //! ```text
 //! every entity of a kind         "a", entity, [tenant]
@@ -17,6 +17,7 @@
 use keyloom_value::{Item, KeyBytes, Value};
 
 use super::attribute::OWNER;
+use super::chunks::check_chunk_name;
 use super::key::{bytes, push_tenant, words};
 use super::key_part::{check_len, equality, push_key, push_values};
 use super::{EntityKey, Image, KeyTooLong, Layout, Pending, Reason, Row, RowKey, pending};
@@ -27,7 +28,9 @@ use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, TagCombin
 pub enum Matching {
     /// As sets of the store.
     Sets,
-    /// As rows of the table, one for each posting.
+    /// As rows of the table that hold chunks of ordinals, and deltas; see `chunks.rs`.
+    Chunks,
+    /// As rows of the table, one for each posting. Only earlier revisions have them.
     Rows,
 }
 
@@ -129,7 +132,13 @@ impl<'l> PostingLists<'l> {
                 in_field(of_kind("c"), combination.field, &texts)
             }
         };
-        check_len(&name, RowKey::PARTITION_BYTES_MAX, || format!("a list of `{}`", entity.name))?;
+        let what = || format!("a list of `{}`", entity.name);
+        match self.layout.matching() {
+            Matching::Sets | Matching::Rows => {
+                check_len(&name, RowKey::PARTITION_BYTES_MAX, what)?;
+            }
+            Matching::Chunks => check_chunk_name(&name, what)?,
+        }
         Ok(name)
     }
 
@@ -230,8 +239,7 @@ impl<'l> PostingLists<'l> {
 /// Where the rows of a posting list are: their partition, and the prefix of their sort keys before
 /// the ordinal.
 pub fn posting_row_prefix(name: &[u8]) -> (&[u8], &[u8]) {
-    let is_shared = |(letter, _): (Value, _)| letter.as_s().is_some_and(|l| SHARED.contains(&l));
-    if !KeyBytes::decode_part(name).is_ok_and(is_shared) {
+    if !is_shared(name) {
         return (name, &[]);
     }
     let mut last = name;
@@ -239,6 +247,12 @@ pub fn posting_row_prefix(name: &[u8]) -> (&[u8], &[u8]) {
         last = rest;
     }
     name.split_at(name.len() - last.len())
+}
+
+/// Whether posting lists with other last parts of their names share a partition with this one.
+pub(super) fn is_shared(name: &[u8]) -> bool {
+    let is_shared = |(letter, _): (Value, _)| letter.as_s().is_some_and(|l| SHARED.contains(&l));
+    KeyBytes::decode_part(name).is_ok_and(is_shared)
 }
 
 /// The row of an ordinal in a posting list.

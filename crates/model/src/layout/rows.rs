@@ -31,7 +31,7 @@ pub enum Reason {
     Guard(UniqueId),
     /// The entity refers to another one with this field.
     Link(FieldId),
-    /// A posting list contains the entity.
+    /// A posting list contains the entity, or its ordinal leads to it.
     Posting,
 }
 
@@ -82,8 +82,10 @@ impl Layout {
             let item = self.link_item(&key, &owner, child);
             rows.push(Row { key, reason: Reason::Link(link.field), item });
         }
-        if self.matching() == Matching::Rows {
-            rows.extend(self.postings().rows(image, &owner)?);
+        match self.matching() {
+            Matching::Sets => {}
+            Matching::Chunks => rows.extend(self.chunks().ordinal_row(image, &owner)?),
+            Matching::Rows => rows.extend(self.postings().rows(image, &owner)?),
         }
         Ok(rows)
     }

@@ -8,9 +8,8 @@ use std::sync::Arc;
 use keyloom_store::Members;
 use keyloom_value::KeyBytes;
 
-use super::{Outline, PostingRows, Search};
+use super::{Outline, Search};
 use crate::Error;
-use crate::ordinal::Owners;
 use crate::posting_list::PostingList;
 
 /// A node of a query: which ordinals match a part of a filter. Nodes have no state; the caller keeps
@@ -56,12 +55,6 @@ pub(crate) trait Node: fmt::Debug + Send + Sync {
     /// What `explain` draws of it.
     fn outline(&self) -> Outline;
 
-    /// The node as a posting list that is kept as rows, if it is one: [`Leapfrog`](super::Leapfrog)
-    /// seeks in those.
-    fn as_rows(&self) -> Option<&PostingRows> {
-        None
-    }
-
     /// The node, to be shared by others.
     fn shared(self) -> NodeRef
     where
@@ -83,8 +76,6 @@ pub(crate) struct Batch {
     pub(crate) ordinals: Members,
     /// The last ordinal that was decided on; absent if nothing is left.
     pub(crate) through: Option<u64>,
-    /// Where posting lists are rows: the owners of the ordinals, which the rows name.
-    pub(crate) owners: Owners,
 }
 
 /// How many ordinals are in posting lists.
@@ -92,7 +83,7 @@ pub(crate) struct Batch {
 pub(crate) struct Sizes(Vec<(KeyBytes, u64)>);
 
 impl Sizes {
-    /// The size of a posting list that is kept as rows: those are not counted.
+    /// The size of a posting list before it is known.
     pub(crate) const UNKNOWN: u64 = u64::MAX;
 
     pub(crate) fn new(lists: &[PostingList], sizes: Vec<u64>) -> Sizes {

@@ -36,8 +36,6 @@ pub(crate) enum ReadOrder {
     Single,
     /// Their sizes are known.
     SmallestFirst,
-    /// Their sizes are unknown: each seeks in turn, in the order of the plan.
-    Seeking,
 }
 
 impl Combination {
@@ -46,7 +44,6 @@ impl Combination {
         match self {
             Combination::All(ReadOrder::Single) => "in all of",
             Combination::All(ReadOrder::SmallestFirst) => "in all of, the rarest first",
-            Combination::All(ReadOrder::Seeking) => "in all of, seeking in each",
             Combination::Any => "any of",
             Combination::None => "in none of",
         }

@@ -1,9 +1,8 @@
-//! A posting list that the store keeps as a set: chunks of 65,536 ordinals, and its size is known.
-//! Refuses nothing: a set that was never written is empty.
+//! A posting list: chunks of 65,536 ordinals, and its size is known. Refuses nothing: a list that was
+//! never written is empty.
 
-use keyloom_store::{Members, ReadSet, SetName};
+use keyloom_store::Members;
 
-use super::postings::{self, Postings};
 use super::{Batch, Found, Node, NodeRef, Outline, Search, Sizes};
 use crate::Error;
 use crate::posting_list::PostingList;
@@ -21,22 +20,29 @@ impl PostingSet {
 
     /// Reads the next chunk that has members.
     async fn read_chunk(&self, search: &mut Search<'_>, from: u64) -> Result<Batch, Error> {
-        // Plans use this node only where the store has sets.
-        let Some(sets) = search.sets() else { return Ok(Batch::default()) };
-        let set = SetName::new(self.list.name.as_bytes()).map_err(keyloom_store::Error::from)?;
-        let (table, direction) = (search.reader.table.clone(), search.direction);
-        let part = sets.read_set(ReadSet { table, set, from, direction, chunks: 1 }).await?;
-        search.cost.rows += u64::from(part.chunks);
-        search.cost.bytes += part.bytes;
-        let mut ordinals = part.members;
+        let (mut ordinals, through) = search.read_chunk(&self.list, from).await?;
         search.leave_out(&self.list, &mut ordinals);
-        Ok(Batch { ordinals, through: part.through, ..Batch::default() })
+        Ok(Batch { ordinals, through })
     }
-}
 
-impl Postings for PostingSet {
-    fn read<'f>(&'f self, search: &'f mut Search<'_>, from: u64, _: u32) -> Found<'f, Batch> {
-        Box::pin(self.read_chunk(search, from))
+    /// Each read skips to the next ordinal in question, so only the chunks that the ordinals are in
+    /// are read.
+    async fn retain_given(
+        &self,
+        search: &mut Search<'_>,
+        ordinals: Members,
+    ) -> Result<Members, Error> {
+        let (mut left, mut kept) = (ordinals, Members::default());
+        while let Some(from) = search.first(&left) {
+            let batch = self.read_chunk(search, from).await?;
+            let next = search.next_after(&batch);
+            let mut found = batch.ordinals;
+            found.and(&left);
+            kept.or(&found);
+            let Some(next) = next else { break };
+            search.drop_before(&mut left, next);
+        }
+        Ok(kept)
     }
 }
 
@@ -46,7 +52,7 @@ impl Node for PostingSet {
     }
 
     fn retain<'f>(&'f self, search: &'f mut Search<'_>, ordinals: Members) -> Found<'f, Members> {
-        Box::pin(postings::retain(self, search, ordinals))
+        Box::pin(self.retain_given(search, ordinals))
     }
 
     fn sized(&self, sizes: &Sizes) -> Option<NodeRef> {

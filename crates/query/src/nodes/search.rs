@@ -2,9 +2,10 @@
 //! that their contract is asserted in one place.
 
 use keyloom_model::Matching;
-use keyloom_store::{Direction, Members, SetName, Sets};
+use keyloom_store::{Direction, ListSets, Members, ReadSet, SetName, Sets};
 
-use super::{Batch, Node, NodeRef, Sizes};
+use super::{Batch, Node, NodeRef};
+use crate::chunks::{ChunkView, ListSize, ViewReader};
 use crate::hidden::Hidden;
 use crate::posting_list::PostingList;
 use crate::{Budget, Error, ReadCost, Reader};
@@ -17,6 +18,8 @@ pub(crate) struct Search<'s> {
     /// Ordinals that do not count, where that matters before entities are fetched.
     pub(crate) hidden: &'s Hidden,
     pub(crate) cost: &'s mut ReadCost,
+    /// The posting lists, where the store has no sets.
+    pub(crate) view: &'s mut ChunkView,
 }
 
 impl<'s> Search<'s> {
@@ -140,21 +143,83 @@ impl<'s> Search<'s> {
         }
     }
 
+    /// Whether a request costs little: a store with sets is in this process.
+    pub(crate) fn is_local(&self) -> bool {
+        self.sets().is_some()
+    }
+
+    /// Whether the store has columns, by which matches are put into the order of a list.
+    pub(crate) fn has_columns(&self) -> bool {
+        self.sets().is_some()
+    }
+
     /// The sets that posting lists are kept as; none if they are rows.
-    pub(crate) fn sets(&self) -> Option<&'s dyn Sets> {
+    fn sets(&self) -> Option<&'s dyn Sets> {
         match self.reader.layout.matching() {
             Matching::Sets => self.reader.store.sets(),
-            Matching::Rows => None,
+            Matching::Chunks | Matching::Rows => None,
         }
     }
 
-    /// Reads the sizes of posting lists; where they are rows, these are unknown.
+    fn chunks(&mut self) -> ViewReader<'_> {
+        ViewReader { view: self.view, reader: self.reader, cost: self.cost }
+    }
+
+    /// Reads the sizes of posting lists.
     pub(crate) async fn sizes(&mut self, lists: &[PostingList]) -> Result<Vec<u64>, Error> {
-        let Some(sets) = self.sets() else { return Ok(vec![Sizes::UNKNOWN; lists.len()]) };
+        let Some(sets) = self.sets() else {
+            let names: Vec<&[u8]> = lists.iter().map(|list| list.name.as_bytes()).collect();
+            return self.chunks().sizes(&names).await;
+        };
         let set = |list: &PostingList| SetName::new(list.name.as_bytes());
         let names: Result<Vec<SetName>, _> = lists.iter().map(set).collect();
         let names = names.map_err(keyloom_store::Error::from)?;
         self.cost.rows += names.len() as u64;
         Ok(sets.set_sizes(self.reader.table.clone(), names).await?)
+    }
+
+    /// Reads the next chunk of a posting list that has members, from an ordinal on. Returns them, and
+    /// the last ordinal that was decided on; none if nothing is left.
+    pub(super) async fn read_chunk(
+        &mut self,
+        list: &PostingList,
+        from: u64,
+    ) -> Result<(Members, Option<u64>), Error> {
+        let (name, direction) = (list.name.as_bytes(), self.direction);
+        let Some(sets) = self.sets() else {
+            let part = self.chunks().read(name, from, direction).await?;
+            return Ok((part.members, part.through));
+        };
+        let set = SetName::new(name).map_err(keyloom_store::Error::from)?;
+        let read = ReadSet { table: self.reader.table.clone(), set, from, direction, chunks: 1 };
+        let part = sets.read_set(read).await?;
+        self.cost.rows += u64::from(part.chunks);
+        self.cost.bytes += part.bytes;
+        Ok((part.members, part.through))
+    }
+
+    /// Returns nonempty posting lists whose names are `base` and one part that begins with `begin`,
+    /// in the order of the part, after one of them. Fewer than the limit only at the end.
+    pub(crate) async fn list(
+        &mut self,
+        base: &[u8],
+        begin: &[u8],
+        after: Option<&[u8]>,
+        limit: u32,
+    ) -> Result<Vec<ListSize>, Error> {
+        let Some(sets) = self.sets() else {
+            return self.chunks().list(base, begin, after, limit as usize).await;
+        };
+        let set = |part: &[u8]| SetName::new([base, part].concat());
+        let after = after.map(set).transpose().map_err(keyloom_store::Error::from)?;
+        let (table, prefix) = (self.reader.table.clone(), [base, begin].concat());
+        let list = ListSets { table, prefix, after, limit: limit.max(1) };
+        let found = sets.list_sets(list).await?;
+        self.cost.rows += found.len() as u64;
+        let size = |found: keyloom_store::SetSize| ListSize {
+            part: found.set.as_bytes().get(base.len()..).unwrap_or_default().to_vec(),
+            size: found.members,
+        };
+        Ok(found.into_iter().map(size).collect())
     }
 }

@@ -19,10 +19,8 @@ const LISTS: usize = 5;
 /// Where ordinals are: at the start, on both sides of two bounds between chunks, and far away.
 const REGIONS: [u64; 4] = [0, (1 << 16) - 40, (1 << 17) - 40, 1 << 40];
 const REGION_LEN: u64 = 80;
-/// How many ordinals a long list has.
-const LONG: u64 = 600;
 
-const FORMS: [Matching; 2] = [Matching::Sets, Matching::Rows];
+const FORMS: [Matching; 2] = [Matching::Sets, Matching::Chunks];
 
 fn ordinal() -> impl Strategy<Value = u64> {
     (select(&REGIONS[..]), 0..REGION_LEN).prop_map(|(region, offset)| region + offset)
@@ -152,7 +150,7 @@ proptest! {
         }
     }
 
-    /// A posting list is read once, whichever way it is kept, and only where it matters.
+    /// A posting list is read once, and only where it matters.
     #[test]
     fn posting_list_is_read_once(
         lists in lists(), from in position(), given in ordinals(), direction in direction(),
@@ -167,15 +165,9 @@ proptest! {
         prop_assert_eq!(read, chunks(&left));
         let read = sets.check_retain(&shape, &given, How::unlimited(direction))?;
         prop_assert!(read <= chunks(&given).min(chunks(list)), "{} chunks", read);
-        let rows = Rig::new(Matching::Rows, &lists);
-        let read = rows.check_next(&shape, from, How::unlimited(direction))?;
-        prop_assert_eq!(read, left.len() as u64);
-        let read = rows.check_retain(&shape, &given, How::unlimited(direction))?;
-        prop_assert!(read <= (3 * given.len()).min(list.len()) as u64, "{} rows", read);
     }
 
-    /// In sets, AND reads of each list no more chunks than its smallest list has. In rows it reads
-    /// of each list about as many rows as its smallest has: a few more to find out which that is.
+    /// AND reads of each list no more chunks than its smallest list has.
     #[test]
     fn intersection_cost_is_bounded_by_its_smallest_list(
         lists in lists(), parts in leaves(), direction in direction(), from in position(),
@@ -190,10 +182,6 @@ proptest! {
         let sets = Rig::new(Matching::Sets, &lists);
         let read = sets.check_next(&shape, from, How::unlimited(direction))?;
         prop_assert!(read <= count * chunks(&smallest), "{} chunks", read);
-        let rows = Rig::new(Matching::Rows, &lists);
-        let read = rows.check_next(&shape, from, How::unlimited(direction))?;
-        let bound = count * (5 * smallest.len() as u64 + 110);
-        prop_assert!(read <= bound, "{} rows of {:?}", read, shape);
     }
 
     /// OR of sets reads of each list at most one chunk for each chunk that any list has.
@@ -220,36 +208,5 @@ proptest! {
                 prop_assert_ne!(node.size_max(), Sizes::UNKNOWN);
             }
         }
-    }
-}
-
-proptest! {
-    // Lists of rows that are long enough to tell a seek from a scan.
-    #![proptest_config(ProptestConfig::with_cases(16))]
-
-    /// Where a list has many rows between two of the given ordinals, `retain` reads few of them.
-    #[test]
-    fn retain_reads_at_most_three_rows_per_ordinal(
-        given in proptest::collection::btree_set(0..LONG, 1..40), direction in direction(),
-    ) {
-        let rows = Rig::new(Matching::Rows, &[(0..LONG).collect()]);
-        let read = rows.check_retain(&Shape::List(0), &given, How::unlimited(direction))?;
-        prop_assert!(read <= 3 * given.len() as u64, "{} rows", read);
-    }
-
-    /// Where no size is known, AND finds out which list is the smallest, and seeks in the others.
-    #[test]
-    fn intersection_of_rows_seeks_in_long_lists(
-        short in proptest::collection::btree_set(0..LONG, 0..8), at in 0..3_usize,
-        direction in direction(),
-    ) {
-        let (long, count) = ((0..LONG).collect::<BTreeSet<u64>>(), short.len() as u64);
-        let mut lists = vec![long.clone(), long];
-        lists.insert(at, short);
-        let shape = Shape::All((0..3).map(Shape::List).collect());
-        let start = if direction == Direction::Forward { 0 } else { u64::MAX };
-        let rows = Rig::new(Matching::Rows, &lists);
-        let read = rows.check_next(&shape, start, How::unlimited(direction))?;
-        prop_assert!(read <= 50 + 10 * count, "{} rows for {}", read, count);
     }
 }

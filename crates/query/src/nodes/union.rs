@@ -39,8 +39,7 @@ impl Node for Union {
             if let Some(through) = through {
                 search.drop_beyond(&mut ordinals, through);
             }
-            let owners = batches.into_iter().flat_map(|batch| batch.owners).collect();
-            Ok(Batch { ordinals, through, owners })
+            Ok(Batch { ordinals, through })
         })
     }
 

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 
+use futures_util::future::try_join_all;
 use keyloom_model::{Unreadable, attribute};
 use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Value};
@@ -15,7 +16,7 @@ use crate::list_scan::ListScan;
 use crate::nodes::NodeRef;
 use crate::partition::PageRequest;
 use crate::span::Span;
-use crate::{End, Error};
+use crate::{End, Error, ReadCost};
 
 /// How many rows of each combination are read first, at least.
 const ROWS_MIN: usize = 4;
@@ -45,45 +46,42 @@ impl AlongFacets {
         if scan.part.span.is_empty {
             return Ok(End::Exhausted);
         }
-        let (wanted, count) = (scan.wanted() + 1, self.prefixes.len().max(1));
-        let rows = (2 * wanted / count).clamp(ROWS_MIN, wanted.max(ROWS_MIN));
+        let (wanted, count) = (scan.wanted(), self.prefixes.len().max(1));
+        let rows = match scan.search().is_local() {
+            true => (2 * wanted / count).clamp(ROWS_MIN, wanted.max(ROWS_MIN)),
+            // One request for each combination fills the page, wherever its entities are.
+            false => wanted.max(1),
+        };
         let stream = |prefix: &Prefix| {
             let (entries, is_read) = (VecDeque::new(), false);
             Stream { span: scan.part.span.under(prefix), entries, rows, is_read }
         };
         let mut streams: Vec<Stream> = self.prefixes.iter().map(stream).collect();
-        let end = self.merge(scan, &mut streams).await?;
-        if self.is_certain() || end != End::Limit {
-            return Ok(end);
-        }
-        let page = scan.begin_ahead();
-        let end = self.merge(scan, &mut streams).await?;
-        scan.end_ahead(page);
-        Ok(if end == End::Budget { End::Limit } else { end })
+        self.merge(scan, &mut streams).await
     }
 
-    /// Whether everything that is merged passes the filter.
-    fn is_certain(&self) -> bool {
-        self.facets.is_all || self.node.is_some()
-    }
-
-    /// Merges until a page is full. Fetches one more only if it is certain to pass the filter.
+    /// Merges until a page is full, and it is known whether more follows.
     async fn merge(&self, scan: &mut ListScan<'_>, streams: &mut [Stream]) -> Result<End, Error> {
-        let is_certain = self.is_certain();
         loop {
+            let is_full = scan.wanted() == 0;
+            // Everything that is merged passes the filter, unless it tests more than facets.
+            if is_full && self.node.is_none() && streams.iter().any(|s| !s.entries.is_empty()) {
+                return Ok(End::Limit);
+            }
             self.fill(scan, streams).await?;
-            let some =
-                merged(streams, scan.wanted() + usize::from(is_certain), scan.part.direction);
+            let some = merged(streams, scan.wanted().max(1), scan.part.direction);
             let Some(last) = some.last().map(|entry| entry.position.clone()) else {
                 return Ok(End::Exhausted);
             };
             let some = self.matching(scan, some).await?;
+            if is_full && !some.is_empty() {
+                return Ok(End::Limit);
+            }
             if let Some(end) = scan.fetch_in_order(&some).await? {
                 return Ok(end);
             }
             // A full page ends behind its last entity.
             match scan.wanted() {
-                0 if !is_certain => return Ok(End::Limit),
                 0 => scan.part.skip(last),
                 _ => scan.pass(last),
             }
@@ -96,17 +94,22 @@ impl AlongFacets {
     /// Reads more of the combinations of which nothing is left to merge.
     async fn fill(&self, scan: &mut ListScan<'_>, streams: &mut [Stream]) -> Result<(), Error> {
         let partition = self.facets.partition()?;
-        for stream in streams.iter_mut().filter(|s| s.entries.is_empty() && !s.is_read) {
+        let (direction, wanted, rows) = (scan.part.direction, scan.wanted(), scan.reader.rows());
+        let empty = streams.iter_mut().filter(|s| s.entries.is_empty() && !s.is_read);
+        let read = empty.map(|stream| async {
             // No more of one combination than fit on the page.
-            let rows = stream.rows.min(scan.wanted() + 1);
-            let (span, direction) = (&stream.span, scan.part.direction);
-            let request = PageRequest { partition: &partition, span, direction, limit: rows };
-            let page = request.read(scan.reader.rows(), &mut scan.state.cost).await?;
+            let (limit, mut cost) = (stream.rows.min(wanted.max(1)), ReadCost::default());
+            let span = &stream.span;
+            let request = PageRequest { partition: &partition, span, direction, limit };
+            let page = request.read(rows, &mut cost).await?;
+            Ok::<_, Error>((stream, page, cost))
+        });
+        for (stream, page, cost) in try_join_all(read).await? {
+            scan.state.cost.add(cost);
             stream.is_read = page.last_key.is_none();
-            stream.rows = rows.saturating_mul(2);
+            stream.rows = stream.rows.saturating_mul(2);
             if let Some(last) = page.items.last().or(page.last_key.as_ref()) {
-                stream.span =
-                    stream.span.clone().after(partition.sort_of(last)?, scan.part.direction);
+                stream.span = stream.span.clone().after(partition.sort_of(last)?, direction);
             }
             for row in page.items {
                 stream.entries.push_back(entry(row, partition.sort(), self.facets.len())?);

@@ -1,5 +1,6 @@
 //! Along the list, fetching entities whose ordinals match: of the others only the index row is read.
-//! If the matches seem to be at the end of the list, it continues along the facets or the column.
+//! If the matches seem to be at the end of the list, it continues along the facets or the column, or
+//! sorts them.
 
 use keyloom_value::Item;
 
@@ -56,7 +57,8 @@ impl AlongList {
         }
     }
 
-    /// Continues along the index keys by facet or along the column; none if neither is possible.
+    /// Continues along the index keys by facet or along the column, or by sorting; none if nothing of
+    /// that is possible.
     async fn go_on(&self, scan: &mut ListScan<'_>) -> Result<Option<End>, Error> {
         let request = scan.request;
         if let Some(facets) = Facets::of(scan.reader, request) {
@@ -69,6 +71,14 @@ impl AlongList {
                 Some(_) => return Ok(Some(End::Exhausted)),
                 None => {}
             }
+        }
+        if !scan.search().has_columns() {
+            let mut chooser = Chooser { search: scan.search(), request };
+            let Some(Chosen::SmallSet(strategy)) = chooser.sort(&self.node).await? else {
+                return Ok(None);
+            };
+            scan.ran.record(Chosen::SmallSet(strategy.clone()));
+            return strategy.run(scan).await.map(Some);
         }
         let along_column = AlongColumn { node: self.node.clone() };
         scan.ran.record(Chosen::AlongColumn(along_column.clone()));

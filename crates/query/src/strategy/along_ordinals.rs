@@ -7,7 +7,7 @@ use crate::fetch::BATCH_MAX;
 use crate::list_part::Entry;
 use crate::list_scan::ListScan;
 use crate::nodes::NodeRef;
-use crate::ordinal::{OrdinalKey, Owners};
+use crate::ordinal::OrdinalKey;
 use crate::{End, Error};
 
 /// The matches of a list that is in order of creation.
@@ -34,7 +34,7 @@ impl AlongOrdinals {
             while left.peek().is_some() {
                 let count = scan.wanted().min(BATCH_MAX);
                 let some: Vec<u64> = left.by_ref().take(count).collect();
-                if !fetch_ordinals(scan, &some, &batch.owners).await? {
+                if !fetch_ordinals(scan, &some).await? {
                     return Ok(End::Budget);
                 }
                 let has_more = left.peek().is_some();
@@ -72,17 +72,10 @@ impl AlongOrdinals {
 }
 
 /// Fetches the entities with these ordinals, in this order; false if not all were fetched.
-async fn fetch_ordinals(
-    scan: &mut ListScan<'_>,
-    ordinals: &[u64],
-    owners: &Owners,
-) -> Result<bool, Error> {
+async fn fetch_ordinals(scan: &mut ListScan<'_>, ordinals: &[u64]) -> Result<bool, Error> {
     let mut ascending = ordinals.to_vec();
     ascending.sort_unstable();
-    let mut keys = match scan.ordinals().owned_keys(&ascending, owners) {
-        Some(keys) => keys,
-        None => scan.ordinals().keys(&ascending, &mut scan.state.cost).await?,
-    };
+    let mut keys = scan.ordinals().keys(&ascending, &mut scan.state.cost).await?;
     if scan.part.direction == Direction::Backward {
         keys.reverse();
     }

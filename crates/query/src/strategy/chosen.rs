@@ -14,7 +14,7 @@ use super::small_set::SmallSet;
 use crate::bound::PageBound;
 use crate::hidden::Hidden;
 use crate::list_scan::ListScan;
-use crate::nodes::{Node, NodeRef};
+use crate::nodes::Node;
 use crate::posting_list::PostingOwner;
 use crate::{End, Error, Filter, ListRequest};
 
@@ -23,8 +23,8 @@ use crate::{End, Error, Filter, ListRequest};
 pub(crate) enum Chosen {
     /// Nothing can match.
     Nothing,
-    /// Along the list, fetching each entity; with the matches, if they were planned.
-    Each(Option<NodeRef>),
+    /// Along the list, fetching each entity.
+    Each,
     AlongList(AlongList),
     AlongFacets(Arc<AlongFacets>),
     AlongOrdinals(AlongOrdinals),
@@ -36,8 +36,7 @@ impl Chosen {
     /// The matches, if they were planned.
     pub(crate) fn node(&self) -> Option<&dyn Node> {
         match self {
-            Chosen::Nothing => None,
-            Chosen::Each(node) => node.as_deref(),
+            Chosen::Nothing | Chosen::Each => None,
             Chosen::AlongFacets(strategy) => strategy.node.as_deref(),
             Chosen::AlongList(AlongList { node, .. })
             | Chosen::AlongOrdinals(AlongOrdinals { node })
@@ -50,13 +49,13 @@ impl Chosen {
     pub(crate) async fn choose(scan: &mut ListScan<'_>) -> Result<Chosen, Error> {
         let (reader, request) = (scan.reader, scan.request);
         if request.filter.is_none() {
-            return Ok(Chosen::Each(None));
+            return Ok(Chosen::Each);
         }
         // Invisible entities are left out when they are fetched. But one that has lost a reference may
         // pass because of that, and must be found.
         if can_join(reader.layout, request) {
             let owner = PostingOwner::of(reader, request);
-            scan.hidden = Hidden::read(reader, owner, &mut scan.state).await?;
+            scan.hidden = Hidden::read(reader, owner, &mut scan.state, &mut scan.view).await?;
         }
         Chooser { search: scan.search(), request }.choose().await
     }
@@ -69,7 +68,7 @@ impl Chosen {
     ) -> Result<End, Error> {
         match self {
             Chosen::Nothing => Ok(End::Exhausted),
-            Chosen::Each(_) => fetch_each::run(scan).await,
+            Chosen::Each => fetch_each::run(scan).await,
             Chosen::AlongList(strategy) => strategy.run(scan).await,
             Chosen::AlongFacets(strategy) => strategy.run(scan).await,
             Chosen::AlongOrdinals(strategy) => strategy.run(scan, begin).await,

@@ -1,5 +1,5 @@
-//! Chooses the strategy that seems the cheapest. Reads the sizes of posting lists and, where these are
-//! rows, a few of their rows; never an entity.
+//! Chooses the strategy that seems the cheapest. Reads the sizes of posting lists and, where the store
+//! has no columns, perhaps their members; never an entity.
 
 use std::sync::Arc;
 
@@ -13,14 +13,12 @@ use super::along_ordinals::AlongOrdinals;
 use super::chosen::Chosen;
 use super::small_set::SmallSet;
 use crate::facets::{COMBINATIONS_MAX, Facets};
-use crate::nodes::{Node, NodeRef, PostingRows, Search};
-use crate::plan::{Scope, SizedPlan};
+use crate::nodes::{Node, NodeRef, Search};
+use crate::plan::SizedPlan;
 use crate::{Error, ListRequest};
 
 /// How many matches are sorted, at most.
 const SORT_MAX: u64 = 1000;
-/// How far the size of a list is counted where posting lists are rows.
-const LIST_COUNTED_MAX: u64 = 100;
 /// Reading one more combination of facets costs as much as this many rows of an index.
 const COMBINATION_ROWS: u64 = 8;
 /// Up to this many combinations are read side by side without comparing with the list itself.
@@ -47,7 +45,7 @@ impl Chooser<'_> {
         let (request, layout) = (self.request, self.search.reader.layout);
         let is_numbered = layout.ordinals().slot(request.entity).is_some();
         if request.filter.is_none() || request.strategy == Strategy::Walk || !is_numbered {
-            return Ok(Chosen::Each(None));
+            return Ok(Chosen::Each);
         }
         let facets = self.facets();
         if let Some(facets) = &facets
@@ -61,8 +59,8 @@ impl Chooser<'_> {
         if layout.model().entity(request.entity).list(request.list).order.is_empty() {
             return Ok(Chosen::AlongOrdinals(AlongOrdinals { node }));
         }
-        if self.search.sets().is_none() {
-            return self.sort_or_fetch_each(node, list_size).await;
+        if !self.search.has_columns() {
+            return self.walk_or_sort(node, list_size).await;
         }
         if let Some(facets) = facets {
             let passing = node.estimate(list_size).max(1);
@@ -79,28 +77,24 @@ impl Chooser<'_> {
         Ok(by_column_or_list(node, request, list_size))
     }
 
-    /// Without sets: by sorting the matches if they are few, otherwise fetching each entity.
-    async fn sort_or_fetch_each(&mut self, node: NodeRef, list_size: u64) -> Result<Chosen, Error> {
-        let request = self.request;
-        let small = self.small_set(&*node, SORT_MAX).await?;
-        let list_size = match &small {
-            // No more of the list than decides whether sorting is cheaper.
-            Some(small) => {
-                let needed = small.len().saturating_mul(small.len()).div_ceil(request.limit.into());
-                self.count_list(needed.min(LIST_COUNTED_MAX)).await?
-            }
-            None => list_size,
-        };
-        let walked = u64::from(request.limit).saturating_mul(list_size);
-        let is_cheaper = |small: &Members| {
-            request.strategy == Strategy::Match || small.len().saturating_mul(small.len()) <= walked
-        };
-        Ok(match small {
-            Some(ordinals) if is_cheaper(&ordinals) => {
-                Chosen::SmallSet(Arc::new(SmallSet { node, ordinals }))
-            }
-            Some(_) | None => Chosen::Each(Some(node)),
-        })
+    /// Without columns: along the list if a page is full soon there; otherwise by sorting the matches,
+    /// unless there are too many.
+    async fn walk_or_sort(&mut self, node: NodeRef, list_size: u64) -> Result<Chosen, Error> {
+        let limit = u64::from(self.request.limit);
+        let walked = limit.saturating_mul(list_size) / node.estimate(list_size).max(1);
+        if self.request.strategy != Strategy::Match && walked <= limit.saturating_mul(PATIENCE) {
+            let rows_max = Some(walked.max(limit).saturating_mul(PATIENCE));
+            return Ok(Chosen::AlongList(AlongList { node, rows_max }));
+        }
+        let sorted = self.sort(&node).await?;
+        Ok(sorted.unwrap_or(Chosen::AlongList(AlongList { node, rows_max: None })))
+    }
+
+    /// By sorting all matches; none if there are too many.
+    pub(crate) async fn sort(&mut self, node: &NodeRef) -> Result<Option<Chosen>, Error> {
+        let ordinals = self.small_set(&**node, SORT_MAX).await?;
+        let small = |ordinals| SmallSet { node: node.clone(), ordinals };
+        Ok(ordinals.map(|ordinals| Chosen::SmallSet(Arc::new(small(ordinals)))))
     }
 
     /// What the filter says about facets, if the list has index keys by facet.
@@ -111,10 +105,10 @@ impl Chooser<'_> {
         }
     }
 
-    /// Without sets, no other strategy is bounded.
+    /// Without columns, no other strategy is bounded.
     fn is_merged_at_once(&self, facets: &Facets) -> bool {
         self.request.strategy == Strategy::Merge
-            || self.search.sets().is_none()
+            || !self.search.has_columns()
             || facets.known_count().is_some_and(|count| count <= COMBINATIONS_FEW)
     }
 
@@ -130,7 +124,7 @@ impl Chooser<'_> {
         if prefixes.is_empty() {
             return Ok(Some(Chosen::Nothing));
         }
-        let node = match search.sets().is_none() || facets.is_all {
+        let node = match facets.is_all {
             true => None,
             false => match SizedPlan::read(search, self.request).await?.node {
                 None => return Ok(Some(Chosen::Nothing)),
@@ -161,13 +155,6 @@ impl Chooser<'_> {
                 Some(next) => from = next,
             }
         }
-    }
-
-    /// Counts the part of the list that the request is about, up to a bound, where posting lists are
-    /// rows.
-    async fn count_list(&mut self, count_max: u64) -> Result<u64, Error> {
-        let Some(list) = Scope::of(&self.search, self.request).list() else { return Ok(0) };
-        Ok(PostingRows::new(list).first_members(&mut self.search, count_max).await?.0.len())
     }
 }
 

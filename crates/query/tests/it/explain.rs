@@ -1,4 +1,4 @@
-//! What `explain` draws of each strategy, where posting lists are sets and where they are rows.
+//! What `explain` draws of each strategy, where posting lists are sets and where they are chunks in rows.
 
 use keyloom_model::{Image, Matching};
 use keyloom_query::{Filter, Filters, ListRequest, Strategy};
@@ -141,7 +141,7 @@ fn drawn(rig: &Rig, case: &Case) -> String {
 
 #[test]
 fn explain_draws_every_strategy() {
-    let forms = [(Matching::Sets, "sets"), (Matching::Rows, "rows")];
+    let forms = [(Matching::Sets, "sets"), (Matching::Chunks, "chunks")];
     let rig = |(matching, name)| {
         let rig = Rig::keeping(STORES[0].1, MODEL, matching);
         (0..TASKS).for_each(|ordinal| rig.put_with_postings(&task(&rig, ordinal)));

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use keyloom_model::{EntityId, EntityKey, Image, Layout, ListId, Matching};
+use keyloom_model::{DeltaChange, EntityId, EntityKey, Image, Layout, ListId, Matching};
 use keyloom_query::{CursorKey, Reader};
 use keyloom_store::{
     Background, ColumnSpec, Delete, Engine, IndexProjection, IndexScope, IndexSpec, KeySchema,
     KeyType, Membership, MemoryStore, Options, Put, SetChange, SetName, Store, TableName,
-    TableSpec, TransactAction, TransactWrite,
+    TableSpec, TransactAction, TransactWrite, UpdateItem,
 };
 use keyloom_testkit::{ManualClock, SimDisk};
 use keyloom_value::{Item, KeyBytes, Name, Value};
@@ -138,13 +138,24 @@ impl Rig {
             ordinals: vec![ordinal],
             becomes: Membership::In,
         };
-        // As rows, postings are among the rows of the entity.
-        if self.layout.matching() == Matching::Rows {
+        if self.layout.matching() == Matching::Chunks {
+            self.append_delta(image, ordinal);
             return;
         }
         let sets = self.layout.postings().of(image).unwrap().into_iter().map(change).collect();
         let transaction = TransactWrite { sets, ..TransactWrite::default() };
         self.store.transact_write(transaction).block_on().unwrap();
+    }
+
+    /// Adds an entity to its posting lists by a delta, as a write does.
+    fn append_delta(&self, image: &Image, ordinal: u64) {
+        let names = self.layout.postings().of(image).unwrap().into_iter();
+        let joined = names.map(KeyBytes::into_vec).collect();
+        let change = DeltaChange { stamp: image.key.id.clone(), joined, left: vec![] };
+        let (entity, tenant) = (image.key.entity, image.key.tenant.as_ref());
+        let key = self.layout.chunks().delta_key(entity, tenant, ordinal).to_item();
+        let update = UpdateItem::new(&self.table, key, change.append());
+        self.store.update(update).block_on().unwrap();
     }
 
     /// Puts the own rows of entities, which have the index keys of lists.

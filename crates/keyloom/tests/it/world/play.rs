@@ -52,7 +52,7 @@ impl World {
     fn try_new(model: &str, store: Arc<dyn Store>, clock: &ManualClock) -> Result<World, Error> {
         let db = block_on(open(model, store.clone(), clock))?;
         let model = keyloom_model::check(model).expect("a model");
-        let matching = if store.sets().is_some() { Matching::Sets } else { Matching::Rows };
+        let matching = if store.sets().is_some() { Matching::Sets } else { Matching::Chunks };
         let layout = Layout::new(model.clone(), 1, &Item::new()).keeping(matching);
         let naive = Naive::new(model, now_ms(clock));
         Ok(World {

@@ -1,25 +1,26 @@
-//! Posting lists in a store, in either form, trees over them, and what they match according to a
+//! Posting lists in a store, in both forms, trees over them, and what they match according to a
 //! naive filter of all ordinals.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use keyloom_model::{Layout, Matching, PostingKey, attribute, posting_row_prefix};
-use keyloom_store::{
-    BatchAction, BatchWrite, Direction, KeySchema, KeyType, Membership, MemoryStore, ReadSet,
-    SetChange, SetName, Store, SystemClock, TableName, TableSpec, TransactWrite,
+use keyloom_model::{
+    CHUNK_ORDINALS, Chunk, ChunkKeys, DeltaChange, Directory, Layout, Matching, PostingKey,
 };
-use keyloom_value::{Item, Value};
+use keyloom_store::{
+    Direction, KeySchema, KeyType, Membership, MemoryStore, Put, ReadSet, SetChange, SetName,
+    Store, SystemClock, TableName, TableSpec, TransactWrite, UpdateItem,
+};
+use keyloom_value::Item;
 use pollster::block_on;
 use proptest::prelude::*;
 
+use crate::chunks::ChunkView;
 use crate::hidden::Hidden;
 use crate::nodes::{
-    Batch, Difference, Intersection, Leapfrog, Node, NodeRef, PostingRows, PostingSet, Search,
-    Sizes, Union,
+    Batch, Difference, Intersection, Node, NodeRef, PostingSet, Search, Sizes, Union,
 };
-use crate::ordinal::ordinal_key;
 use crate::posting_list::{PostingList, PostingOwner};
 use crate::{Budget, Metered, ReadCost, Reader};
 
@@ -96,7 +97,7 @@ impl Rig {
         for (index, ordinals) in rig.lists.iter().enumerate() {
             match form {
                 Matching::Sets => rig.put_set(index, ordinals),
-                Matching::Rows => rig.put_rows(index, ordinals),
+                Matching::Chunks | Matching::Rows => rig.put_chunks(index, ordinals),
             }
         }
         rig
@@ -128,49 +129,79 @@ impl Rig {
         block_on(self.store.transact_write(transaction)).unwrap();
     }
 
-    fn put_rows(&self, index: usize, ordinals: &BTreeSet<u64>) {
-        let name = self.list(index).name;
-        let (partition, prefix) = posting_row_prefix(name.as_bytes());
-        let row = |ordinal: &u64| {
-            Item::from([
-                (attribute::PARTITION, Value::B(partition.to_vec())),
-                (attribute::SORT, Value::B([prefix, &ordinal_key(*ordinal)].concat())),
-                (attribute::OWNER, Value::B(owner(*ordinal))),
-            ])
+    /// Writes a list as chunks and deltas. What an ordinal has gone through depends on it and on the
+    /// list: it is folded; or not yet; or folded, but its delta is still there; or it has left and
+    /// joined again; and some that are in a chunk have left.
+    fn put_chunks(&self, index: usize, ordinals: &BTreeSet<u64>) {
+        let name = self.list(index).name.into_vec();
+        let mut folded: BTreeSet<u64> = ordinals.clone();
+        let change = |joined: bool| DeltaChange {
+            stamp: String::new(),
+            joined: joined.then(|| name.clone()).into_iter().collect(),
+            left: (!joined).then(|| name.clone()).into_iter().collect(),
         };
-        let rows: Vec<Item> = ordinals.iter().map(row).collect();
-        for rows in rows.chunks(25) {
-            let put = |row: &Item| BatchAction::Put(self.table.clone(), row.clone());
-            let actions = rows.iter().map(put).collect();
-            assert_eq!(
-                block_on(self.store.batch_write(BatchWrite { actions })).unwrap().actions,
-                []
-            );
+        for ordinal in ordinals {
+            match (ordinal + index as u64) % 5 {
+                0 | 1 => {}
+                2 => {
+                    folded.remove(ordinal);
+                    self.append(*ordinal, &change(true));
+                }
+                3 => self.append(*ordinal, &change(true)),
+                _ => {
+                    self.append(*ordinal, &change(false));
+                    self.append(*ordinal, &change(true));
+                }
+            }
         }
+        for left in ordinals.iter().map(|ordinal| ordinal + 1).filter(|o| o % 7 == 0) {
+            if !ordinals.contains(&left) {
+                folded.insert(left);
+                self.append(left, &change(false));
+            }
+        }
+        let mut chunks: BTreeMap<u64, Chunk> = BTreeMap::new();
+        for ordinal in folded {
+            let chunk = chunks.entry(ordinal / CHUNK_ORDINALS).or_default();
+            chunk.members.push(u16::try_from(ordinal % CHUNK_ORDINALS).unwrap());
+        }
+        let counts = chunks.iter().map(|(chunk, of)| (*chunk, of.members.len() as u32)).collect();
+        for (chunk, of) in chunks {
+            self.put(of.row(&ChunkKeys::chunk_key(&name, chunk)));
+        }
+        let directory = Directory { version: String::new(), counts };
+        self.put(directory.row(&ChunkKeys::directory_key(&name)));
+    }
+
+    fn append(&self, ordinal: u64, change: &DeltaChange) {
+        let entity = self.layout.model().find("task").unwrap();
+        let key = self.layout.chunks().delta_key(entity, None, ordinal);
+        let update = UpdateItem::new(&self.table, key.to_item(), change.append());
+        block_on(self.store.update(update)).unwrap();
+    }
+
+    fn put(&self, row: Item) {
+        block_on(self.store.put(Put::new(&self.table, row))).unwrap();
     }
 
     fn node(&self, shape: &Shape) -> NodeRef {
         let all = |parts: &[Shape]| parts.iter().map(|part| self.node(part)).collect::<Vec<_>>();
-        match (shape, self.form) {
-            (Shape::List(list), Matching::Sets) => {
-                PostingSet::new(self.list(*list), Sizes::UNKNOWN).shared()
-            }
-            (Shape::List(list), Matching::Rows) => PostingRows::new(self.list(*list)).shared(),
-            (Shape::All(parts), Matching::Sets) => Intersection::of(all(parts)).unwrap(),
-            (Shape::All(parts), Matching::Rows) => Leapfrog::of(all(parts)).unwrap(),
-            (Shape::Any(parts), _) => Union::of(all(parts)).unwrap(),
-            (Shape::Without(of, excluded), _) => Difference::of(self.node(of), all(excluded)),
+        match shape {
+            Shape::List(list) => PostingSet::new(self.list(*list), Sizes::UNKNOWN).shared(),
+            Shape::All(parts) => Intersection::of(all(parts)).unwrap(),
+            Shape::Any(parts) => Union::of(all(parts)).unwrap(),
+            Shape::Without(of, excluded) => Difference::of(self.node(of), all(excluded)),
         }
     }
 
-    /// The node as plans run it: with sizes, where lists are sets. None if nothing can match.
+    /// The node as plans run it: with sizes. None if nothing can match.
     pub(super) fn sized(&self, shape: &Shape) -> Option<NodeRef> {
         let node = self.node(shape);
         let mut lists = vec![];
         node.posting_lists(&mut lists);
-        let mut cost = ReadCost::default();
-        let reader = self.reader(&*self.store);
-        let mut search = self.search(&reader, How::unlimited(Direction::Forward), &mut cost);
+        let (mut cost, mut view) = (ReadCost::default(), self.view());
+        let (reader, how) = (self.reader(&*self.store), How::unlimited(Direction::Forward));
+        let mut search = self.search(&reader, how, &mut cost, &mut view);
         let sizes = block_on(search.sizes(&lists)).unwrap();
         node.sized(&Sizes::new(&lists, sizes))
     }
@@ -184,9 +215,14 @@ impl Rig {
         reader: &'s Reader<'s>,
         how: How,
         cost: &'s mut ReadCost,
+        view: &'s mut ChunkView,
     ) -> Search<'s> {
         let How { direction, budget } = how;
-        Search { reader, direction, budget, hidden: &self.hidden, cost }
+        Search { reader, direction, budget, hidden: &self.hidden, cost, view }
+    }
+
+    fn view(&self) -> ChunkView {
+        ChunkView::new(self.layout.model().find("task").unwrap(), None)
     }
 
     /// Reads a node from a position to its end, and compares every batch with the naive filter.
@@ -204,7 +240,8 @@ impl Rig {
         };
         let metered = Metered::new(self.store.clone());
         let (reader, mut cost) = (self.reader(&metered), ReadCost::default());
-        let mut search = self.search(&reader, how, &mut cost);
+        let mut view = self.view();
+        let mut search = self.search(&reader, how, &mut cost, &mut view);
         let mut from = Some(from);
         // Each batch decides on one ordinal at least that some list has.
         let mut batches_left = 2 + 5 * 260;
@@ -223,11 +260,6 @@ impl Rig {
                 start,
                 self.form
             );
-            if self.form == Matching::Rows {
-                for ordinal in batch.ordinals.iter() {
-                    prop_assert_eq!(batch.owners.get(&ordinal), Some(&owner(ordinal)));
-                }
-            }
             from = search.next_after(&batch);
         }
         counted(&metered, cost)
@@ -248,17 +280,13 @@ impl Rig {
         };
         let metered = Metered::new(self.store.clone());
         let (reader, mut cost) = (self.reader(&metered), ReadCost::default());
-        let mut search = self.search(&reader, how, &mut cost);
+        let mut view = self.view();
+        let mut search = self.search(&reader, how, &mut cost, &mut view);
         let kept = block_on(search.retain(&*node, given.iter().copied().collect())).unwrap();
         let expected: Vec<u64> = given.intersection(&matching).copied().collect();
         prop_assert_eq!(kept.iter().collect::<Vec<_>>(), expected, "{:?}", self.form);
         counted(&metered, cost)
     }
-}
-
-/// The owner that the row of an ordinal names.
-fn owner(ordinal: u64) -> Vec<u8> {
-    format!("owner {ordinal}").into_bytes()
 }
 
 /// The ordinals that a batch decides on, which was read from a position.

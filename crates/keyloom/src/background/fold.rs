@@ -1,0 +1,210 @@
+//! Folding: moves what writes have left in deltas into the chunks of posting lists, on a store without
+//! sets.
+//!
+//! A delta is folded once [`READ_MAX`] has passed since it was first seen: every read that began
+//! before the write is over by then, so none sees a part of it. Several processes may fold the same
+//! deltas, because a fold reads the directory of a list, then its chunks, then the deltas, and writes
+//! under the version of the directory: what it writes is at least as new as the directory it replaces.
+//! A delta goes last, and only as far as it was folded.
+
+mod lists;
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{ChunkKeys, Delta, EntityId, RowKey, ordinal_of};
+use keyloom_query::READ_MAX;
+use keyloom_store::{Delete, Error as StoreError, UpdateItem};
+use keyloom_value::{Condition, Item, Path, Value};
+
+use self::lists::ListFold;
+use super::OperationKind;
+use crate::answer::Answer;
+use crate::db::{Db, Shared};
+use crate::error::Error;
+use crate::schema::Schema;
+use crate::system_rows::system_rows;
+use crate::write::REGISTERED;
+
+/// How long a delta is left alone: longer than a read may take, because clocks are set.
+const WAIT_MS: i64 = READ_MAX.as_millis() as i64 + 1_000;
+/// How long nobody must have written in a group until its row is removed: ten times as long as a
+/// process relies on having written it.
+const FORGET_MS: i64 = 600_000;
+
+/// The deltas that this process has seen, by the row of their group.
+#[derive(Debug, Default)]
+pub(crate) struct Folding {
+    /// One call folds at a time.
+    is_running: Mutex<bool>,
+    seen: Mutex<BTreeMap<Vec<u8>, Seen>>,
+}
+
+/// The deltas of a group, when they were first seen.
+#[derive(Debug)]
+struct Seen {
+    at_ms: i64,
+    deltas: BTreeMap<u64, Delta>,
+}
+
+/// A group: a kind, of one tenant if it has tenants.
+struct Group<'g> {
+    shared: &'g Shared,
+    schema: &'g Schema,
+    entity: EntityId,
+    tenant: Option<Value>,
+}
+
+impl Db {
+    /// Folds what writes have left in deltas of posting lists, where the store has no sets: reads
+    /// take all deltas, so they get slower the more there are. Call it every few seconds; servers do.
+    /// A call folds what an earlier one has seen at least six seconds ago, and returns how many
+    /// entities that were. Dropping the future stops it; the next call continues.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub fn fold(&self) -> Answer<'_, u64> {
+        Box::pin(fold(&self.shared))
+    }
+}
+
+async fn fold(shared: &Shared) -> Result<u64, Error> {
+    let schema = shared.schema();
+    if !schema.layouts.has_chunks() {
+        return Ok(0);
+    }
+    let Some(_running) = Running::begin(&shared.folding) else { return Ok(0) };
+    let mut count = 0;
+    let groups = RowKey { partition: ChunkKeys::groups(), sort: ChunkKeys::groups() };
+    for row in system_rows(&*shared.store, &shared.table, groups).await? {
+        let Some(sort) = row.get(SORT).and_then(Value::as_b) else { continue };
+        let known = schema.layouts.current.chunks().read_group(sort);
+        // A kind that the model no longer has is not read either.
+        let Some((entity, tenant)) = known else { continue };
+        count += Group { shared, schema: &schema, entity, tenant }.fold(&row, sort).await?;
+    }
+    Ok(count)
+}
+
+/// A call that folds, until it is dropped.
+struct Running<'f>(&'f Folding);
+
+impl Running<'_> {
+    fn begin(folding: &Folding) -> Option<Running<'_>> {
+        let mut is_running = folding.is_running.lock().unwrap_or_else(PoisonError::into_inner);
+        (!std::mem::replace(&mut *is_running, true)).then_some(Running(folding))
+    }
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        *self.0.is_running.lock().unwrap_or_else(PoisonError::into_inner) = false;
+    }
+}
+
+impl Folding {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, Seen>> {
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes what was seen of a group long enough ago.
+    fn take_due(&self, group: &[u8], now_ms: i64) -> Option<Seen> {
+        let mut seen = self.lock();
+        let at_ms = seen.get(group)?.at_ms;
+        // A clock that was set back says nothing about how much time has passed.
+        let is_waiting = (at_ms..at_ms.saturating_add(WAIT_MS)).contains(&now_ms);
+        (!is_waiting).then(|| seen.remove(group))?.filter(|seen| seen.at_ms <= now_ms)
+    }
+}
+
+impl Group<'_> {
+    /// Folds what was seen long enough ago, and looks for more. Returns how many were folded.
+    async fn fold(&self, row: &Item, name: &[u8]) -> Result<u64, Error> {
+        let (folding, mut count) = (&self.shared.folding, 0);
+        if let Some(seen) = folding.take_due(name, self.shared.now_ms()) {
+            let kind = &self.schema.model().entity(self.entity).name;
+            let call = self.shared.calls.begin(OperationKind::Folding, kind, seen.at_ms);
+            count = seen.deltas.len() as u64;
+            self.fold_deltas(seen.deltas).await?;
+            call.is_done(count);
+        }
+        if folding.lock().contains_key(name) {
+            return Ok(count);
+        }
+        let (at_ms, deltas) = (self.shared.now_ms(), self.deltas().await?);
+        if deltas.is_empty() {
+            self.forget(row).await?;
+        } else {
+            folding.lock().insert(name.to_vec(), Seen { at_ms, deltas });
+        }
+        Ok(count)
+    }
+
+    /// Reads all deltas.
+    async fn deltas(&self) -> Result<BTreeMap<u64, Delta>, Error> {
+        let key = self.delta_key(0);
+        let rows = system_rows(&*self.shared.store, &self.shared.table, key).await?;
+        rows.iter().map(read_delta).collect()
+    }
+
+    fn delta_key(&self, ordinal: u64) -> RowKey {
+        let chunks = self.schema.layouts.current.chunks();
+        chunks.delta_key(self.entity, self.tenant.as_ref(), ordinal)
+    }
+
+    /// Folds deltas as far as they were seen, and removes what was folded.
+    async fn fold_deltas(&self, seen: BTreeMap<u64, Delta>) -> Result<(), Error> {
+        let fold = ListFold { group: self, seen: &seen };
+        for (ordinal, now) in fold.run().await? {
+            let Some(folded) = seen.get(&ordinal).and_then(Delta::last) else { continue };
+            self.trim(ordinal, now, folded).await?;
+        }
+        Ok(())
+    }
+
+    /// Removes the changes up to a write from a delta, if no other was appended meanwhile: then a later
+    /// call does.
+    async fn trim(&self, ordinal: u64, now: Delta, folded: &str) -> Result<(), Error> {
+        let Some(last) = now.last().map(Value::from) else { return Ok(()) };
+        let unchanged = Condition::equal(Path::from(Delta::LAST), last);
+        let Some(rest) = now.after(folded) else { return Ok(()) };
+        let (store, table) = (&self.shared.store, &self.shared.table);
+        let key = self.delta_key(ordinal).to_item();
+        let trimmed = match rest.changes.is_empty() {
+            true => store.delete(Delete::new(table, key).when(unchanged)).await,
+            false => {
+                store.update(UpdateItem::new(table, key, rest.replace()).when(unchanged)).await
+            }
+        };
+        match trimmed {
+            Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes the row of a group in which nobody has written for long.
+    async fn forget(&self, row: &Item) -> Result<(), Error> {
+        let registered = row.get(REGISTERED).and_then(Value::as_n).and_then(|at| at.to_i64());
+        let Some(at_ms) = registered else { return Ok(()) };
+        if self.shared.now_ms().saturating_sub(at_ms) < FORGET_MS {
+            return Ok(());
+        }
+        let key = [PARTITION, SORT].into_iter();
+        let key = key.filter_map(|name| Some((name.into(), row.get(name)?.clone())));
+        let unchanged = Condition::equal(Path::from(REGISTERED), Value::from(at_ms));
+        let delete = Delete::new(&self.shared.table, key.collect()).when(unchanged);
+        match self.shared.store.delete(delete).await {
+            Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Reads a delta row, with its ordinal.
+fn read_delta(row: &Item) -> Result<(u64, Delta), Error> {
+    let ordinal = row.get(SORT).and_then(Value::as_b).and_then(ordinal_of);
+    let delta = Delta::read(row).ok();
+    ordinal.zip(delta).ok_or_else(|| Error::damaged("A delta of posting lists cannot be read."))
+}

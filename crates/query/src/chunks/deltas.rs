@@ -1,0 +1,98 @@
+//! The deltas of a group: what writes have changed in posting lists and is not folded yet.
+
+use std::collections::BTreeMap;
+
+use keyloom_model::{CHUNK_ORDINALS, Delta, Unreadable, attribute, ordinal_of};
+use keyloom_store::Members;
+
+use crate::error::unreadable;
+use crate::fetch::Rows;
+use crate::partition::Partition;
+use crate::span::Span;
+use crate::{Error, ReadCost};
+
+/// How many delta rows one request reads.
+const PAGE_ROWS: usize = 1000;
+
+/// What is not folded yet, by the name of the list.
+#[derive(Debug, Default)]
+pub(crate) struct Deltas(BTreeMap<Vec<u8>, ListDelta>);
+
+/// What is not folded yet of one list.
+#[derive(Debug, Default)]
+pub(crate) struct ListDelta {
+    joined: Members,
+    left: Members,
+}
+
+impl Deltas {
+    /// Reads all deltas in a partition.
+    pub(crate) async fn read(
+        rows: Rows<'_>,
+        partition: &[u8],
+        cost: &mut ReadCost,
+    ) -> Result<Deltas, Error> {
+        let (partition, mut span) = (Partition::of_table(partition), Span::ALL);
+        let mut deltas = Deltas::default();
+        loop {
+            let page = partition.first(&span, PAGE_ROWS).read(rows, cost).await?;
+            for row in &page.items {
+                let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
+                let ordinal = ordinal_of(partition.sort_of(row)?).ok_or_else(wrong)?;
+                let delta = Delta::read(row).map_err(|reason| unreadable(row, reason))?;
+                deltas.add(ordinal, &delta);
+            }
+            let Some(last) = &page.last_key else { return Ok(deltas) };
+            span = span.past(partition.sort_of(last)?);
+        }
+    }
+
+    fn add(&mut self, ordinal: u64, delta: &Delta) {
+        for (name, is_in) in delta.states() {
+            let list = self.0.entry(name.to_vec()).or_default();
+            match is_in {
+                true => list.joined.insert(ordinal),
+                false => list.left.insert(ordinal),
+            };
+        }
+    }
+
+    /// What is not folded yet of a list, if anything.
+    pub(crate) fn of(&self, name: &[u8]) -> Option<&ListDelta> {
+        self.0.get(name)
+    }
+
+    /// The names of lists that something has joined, from one on, in order.
+    pub(crate) fn joined_from(&self, name: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let lists = self.0.range(name.to_vec()..);
+        lists.filter(|(_, list)| !list.joined.is_empty()).map(|(name, _)| name.as_slice())
+    }
+}
+
+impl ListDelta {
+    /// The chunks with ordinals that have joined or left, ascending.
+    pub(crate) fn chunks(&self) -> Vec<u64> {
+        let mut chunks: Vec<u64> =
+            self.joined.iter().chain(self.left.iter()).map(|o| o / CHUNK_ORDINALS).collect();
+        chunks.sort_unstable();
+        chunks.dedup();
+        chunks
+    }
+
+    /// The chunks with ordinals that have joined, ascending.
+    pub(crate) fn joined_chunks(&self) -> Vec<u64> {
+        let mut chunks: Vec<u64> = self.joined.iter().map(|o| o / CHUNK_ORDINALS).collect();
+        chunks.dedup();
+        chunks
+    }
+
+    /// Applies what has joined and left within a chunk to its members.
+    pub(crate) fn apply(&self, chunk: u64, members: &mut Members) {
+        let first = chunk.saturating_mul(CHUNK_ORDINALS);
+        let range = first..=first.saturating_add(CHUNK_ORDINALS - 1);
+        let mut joined = self.joined.clone();
+        joined.keep(range);
+        members.or(&joined);
+        members.and_not(&self.left);
+    }
+}
