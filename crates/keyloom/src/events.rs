@@ -34,6 +34,7 @@ mod put_aside;
 mod retry;
 mod scanned;
 mod select;
+mod shard_order;
 mod transaction;
 mod waiting;
 mod webhook;

@@ -93,7 +93,7 @@ impl<'d> BacklogReader<'d> {
         match Checkpoints::new(&self.db.shared).of(&consumer.name).await {
             Err(Error::Behind { .. }) => lag.is_lost = true,
             checkpoints => {
-                for checkpoint in checkpoints? {
+                for (_, checkpoint) in checkpoints? {
                     self.add_shard(consumer, &checkpoint, &mut lag).await?;
                 }
             }

@@ -3,6 +3,7 @@
 //! ```text
 //! ("m", "consumer") / name, shard   after: a sequence number, time of that change, moved,
 //!                                  until, holder: a lease, if a process delivers webhooks
+//!                                  ended: the shard was read to its end; when it expires
 //! ```
 //!
 //! A checkpoint advances in the transaction that writes the effects of the events before it, on the
@@ -10,9 +11,11 @@
 //! race, and nothing happens twice. Only webhooks need a lease: what is posted cannot be undone.
 
 use keyloom_model::RowKey;
-use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
 use keyloom_store::TransactAction;
-use keyloom_store::{Error as StoreError, FeedStart, Get, Put, SeqNo, ShardId, TableName};
+use keyloom_store::{
+    ChangePage, Delete, Error as StoreError, FeedStart, Get, Put, SeqNo, Shard, ShardId, TableName,
+};
 use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
 use super::consumer::Consumer;
@@ -28,6 +31,9 @@ const TIME: &str = "time";
 const MOVED: &str = "moved";
 const UNTIL: &str = "until";
 const HOLDER: &str = "holder";
+const ENDED: &str = "ended";
+/// How long the checkpoint in a shard that has ended is kept: longer than any store lists the shard.
+const ENDED_SECS: i64 = 7 * 24 * 3600;
 
 /// How far a consumer has come in a shard of the feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +47,8 @@ pub(crate) struct Checkpoint {
     /// When the checkpoint was written, in milliseconds.
     pub(crate) moved_ms: i64,
     pub(crate) lease: Option<Lease>,
+    /// Whether the shard has ended and the consumer has seen all of it.
+    pub(crate) is_ended: bool,
 }
 
 /// The right of one process to deliver the events after a checkpoint.
@@ -64,7 +72,8 @@ impl Checkpoint {
     /// The checkpoint of a consumer that has seen nothing of a shard.
     fn initial(consumer: &str, shard: &ShardId) -> Checkpoint {
         let (consumer, shard) = (consumer.to_owned(), shard.clone());
-        Checkpoint { consumer, shard, after: None, time_ms: 0, moved_ms: 0, lease: None }
+        let (time_ms, moved_ms) = (0, 0);
+        Checkpoint { consumer, shard, after: None, time_ms, moved_ms, lease: None, is_ended: false }
     }
 
     pub(crate) fn read(row: &Item) -> Option<Checkpoint> {
@@ -85,6 +94,7 @@ impl Checkpoint {
             time_ms: ms(TIME)?,
             moved_ms: ms(MOVED)?,
             lease,
+            is_ended: row.get(ENDED) == Some(&Value::Bool(true)),
         })
     }
 
@@ -122,6 +132,10 @@ impl Checkpoint {
         }
         item.insert(TIME, self.time_ms);
         item.insert(MOVED, self.moved_ms);
+        if self.is_ended {
+            item.insert(ENDED, true);
+            item.insert(EXPIRY, self.moved_ms.div_euclid(1000).saturating_add(ENDED_SECS));
+        }
         Put::new(table, item)
     }
 }
@@ -147,7 +161,8 @@ impl<'s> Checkpoints<'s> {
         let is_new = |consumer: &&Consumer| known.iter().all(|c| c.consumer != consumer.name);
         for consumer in consumers.iter().filter(is_new) {
             for shard in Feed::new(self.shared).shards().await? {
-                let checkpoint = self.at(&consumer.name, &shard, FeedStart::Now).await?;
+                let newest = Feed::new(self.shared).newest(&shard.id).await?;
+                let checkpoint = self.at(&consumer.name, &shard, &newest);
                 let put = checkpoint.put(&self.shared.table).when(Condition::missing(PARTITION));
                 match self.shared.store.put(put).await {
                     // Another process may have been faster.
@@ -167,39 +182,51 @@ impl<'s> Checkpoints<'s> {
             return Err(unknown(what, consumer, all.iter().map(|other| other.name.as_str())));
         }
         for shard in Feed::new(self.shared).shards().await? {
-            let put = self.at(consumer, &shard, to).await?.put(&self.shared.table);
+            let feed = Feed::new(self.shared);
+            let page = match to {
+                FeedStart::Now => feed.newest(&shard.id).await?,
+                // It begins when its parent has been read.
+                FeedStart::Oldest if shard.parent.is_some() => {
+                    let key = Checkpoint::key(consumer, &shard.id).to_item();
+                    self.shared.store.delete(Delete::new(&self.shared.table, key)).await?;
+                    continue;
+                }
+                FeedStart::Oldest => feed.oldest(&shard.id).await?,
+                FeedStart::After(next) => ChangePage { changes: vec![], next, is_ended: false },
+            };
+            let put = self.at(consumer, &shard, &page).put(&self.shared.table);
             self.shared.store.put(put).await?;
         }
         Ok(())
     }
 
-    /// A checkpoint at one end of a shard.
-    async fn at(
-        self,
-        consumer: &str,
-        shard: &ShardId,
-        end: FeedStart,
-    ) -> Result<Checkpoint, Error> {
-        let after = Feed::new(self.shared).end(shard, end).await?;
+    /// A checkpoint behind a page.
+    fn at(self, consumer: &str, shard: &Shard, page: &ChangePage) -> Checkpoint {
         let now_ms = self.shared.now_ms();
-        let initial = Checkpoint::initial(consumer, shard);
-        Ok(Checkpoint { after: Some(after), time_ms: now_ms, moved_ms: now_ms, ..initial })
+        Checkpoint {
+            after: Some(page.next),
+            time_ms: now_ms,
+            moved_ms: now_ms,
+            is_ended: page.is_ended,
+            ..Checkpoint::initial(consumer, &shard.id)
+        }
     }
 
-    /// Reads the checkpoints of a consumer in all shards.
+    /// Reads the checkpoints of a consumer in all shards, each after its parent.
     ///
     /// # Errors
     ///
     /// [`Error::Behind`] if it has some, and none of them is in a shard that exists: shards come and
     /// go, but not all at once while it reads. The store was restored, or the consumer away for
     /// longer than changes are kept.
-    pub(crate) async fn of(self, consumer: &str) -> Result<Vec<Checkpoint>, Error> {
+    pub(crate) async fn of(self, consumer: &str) -> Result<Vec<(Shard, Checkpoint)>, Error> {
         let mut checkpoints = vec![];
         for shard in Feed::new(self.shared).shards().await? {
-            checkpoints.push(self.get(consumer, &shard).await?);
+            let checkpoint = self.get(consumer, &shard.id).await?;
+            checkpoints.push((shard, checkpoint));
         }
-        if checkpoints.is_empty() || checkpoints.iter().any(|checkpoint| checkpoint.after.is_some())
-        {
+        let mut all = checkpoints.iter();
+        if checkpoints.is_empty() || all.any(|(_, checkpoint)| checkpoint.after.is_some()) {
             return Ok(checkpoints);
         }
         let mut orphaned = self.all().await?;
@@ -208,7 +235,7 @@ impl<'s> Checkpoints<'s> {
             return Ok(checkpoints);
         };
         let oldest_ms = match checkpoints.first() {
-            Some(first) => Feed::new(self.shared).oldest_ms(&first.shard).await?,
+            Some((first, _)) => Feed::new(self.shared).oldest_ms(&first.id).await?,
             None => None,
         };
         Err(Error::Behind { consumer: consumer.to_owned(), seen_ms, oldest_ms })

@@ -47,6 +47,8 @@ mod reference_lists;
 mod regressions;
 mod rig;
 mod round_trip;
+mod strict_feed;
+mod strict_rig;
 mod tag_bounds;
 mod tag_reads;
 mod threads;
