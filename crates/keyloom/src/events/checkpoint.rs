@@ -3,6 +3,7 @@
 //! ```text
 //! ("m", "consumer") / name, shard   after: a sequence number, time of that change, moved,
 //!                                  until, holder: a lease, if a process delivers webhooks
+//!                                  reader: the process that reads the shard
 //!                                  ended: the shard was read to its end; when it expires
 //! ```
 //!
@@ -14,7 +15,7 @@ use keyloom_model::RowKey;
 use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
 use keyloom_store::TransactAction;
 use keyloom_store::{
-    ChangePage, Delete, Error as StoreError, FeedStart, Get, Put, SeqNo, Shard, ShardId, TableName,
+    BatchGet, ChangePage, Delete, Error as StoreError, FeedStart, Get, Put, SeqNo, Shard, ShardId, TableName,
 };
 use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
@@ -31,9 +32,12 @@ const TIME: &str = "time";
 const MOVED: &str = "moved";
 const UNTIL: &str = "until";
 const HOLDER: &str = "holder";
+const READER: &str = "reader";
 const ENDED: &str = "ended";
 /// How long the checkpoint in a shard that has ended is kept: longer than any store lists the shard.
 const ENDED_SECS: i64 = 7 * 24 * 3600;
+/// Rows per request.
+const BATCH_GETS_MAX: usize = 100;
 
 /// How far a consumer has come in a shard of the feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +51,8 @@ pub(crate) struct Checkpoint {
     /// When the checkpoint was written, in milliseconds.
     pub(crate) moved_ms: i64,
     pub(crate) lease: Option<Lease>,
+    /// The process that reads the shard for the consumer, as long as it has a heartbeat.
+    pub(crate) reader: Option<u64>,
     /// Whether the shard has ended and the consumer has seen all of it.
     pub(crate) is_ended: bool,
 }
@@ -72,19 +78,28 @@ impl Checkpoint {
     /// The checkpoint of a consumer that has seen nothing of a shard.
     fn initial(consumer: &str, shard: &ShardId) -> Checkpoint {
         let (consumer, shard) = (consumer.to_owned(), shard.clone());
-        let (time_ms, moved_ms) = (0, 0);
-        Checkpoint { consumer, shard, after: None, time_ms, moved_ms, lease: None, is_ended: false }
+        Checkpoint {
+            consumer,
+            shard,
+            after: None,
+            time_ms: 0,
+            moved_ms: 0,
+            lease: None,
+            reader: None,
+            is_ended: false,
+        }
     }
 
     pub(crate) fn read(row: &Item) -> Option<Checkpoint> {
         let sort = KeyBytes::decode(row.get(SORT)?.as_b()?).ok()?;
         let [consumer, shard] = &sort[..] else { return None };
         let ms = |name| row.get(name)?.as_n().and_then(Number::to_i64);
-        let holder = ms(HOLDER).and_then(|holder| u64::try_from(holder).ok());
+        let process = |name| ms(name).and_then(|id| u64::try_from(id).ok());
+        let (holder, reader) = (process(HOLDER), process(READER));
         let lease = ms(UNTIL).map(|until_ms| Lease { until_ms, holder });
         let after = match row.get(AFTER) {
-            // A lease on a shard of which the consumer has seen nothing.
-            None if lease.is_some() => None,
+            // A shard of which the consumer has seen nothing, and somebody's.
+            None if lease.is_some() || reader.is_some() => None,
             after => Some(SeqNo(after?.as_s()?.parse().ok()?)),
         };
         Some(Checkpoint {
@@ -94,6 +109,7 @@ impl Checkpoint {
             time_ms: ms(TIME)?,
             moved_ms: ms(MOVED)?,
             lease,
+            reader,
             is_ended: row.get(ENDED) == Some(&Value::Bool(true)),
         })
     }
@@ -113,10 +129,15 @@ impl Checkpoint {
             None => Condition::missing(AFTER),
             Some(after) => Condition::equal(Path::from(AFTER), Value::from(after.to_string())),
         };
-        after.and(match self.lease {
+        let lease = match self.lease {
             None => Condition::missing(UNTIL),
             Some(lease) => Condition::equal(Path::from(UNTIL), Value::from(lease.until_ms)),
-        })
+        };
+        let reader = match self.reader {
+            None => Condition::missing(READER),
+            Some(reader) => Condition::equal(Path::from(READER), Value::from(reader)),
+        };
+        after.and(lease).and(reader)
     }
 
     fn put(&self, table: &TableName) -> Put {
@@ -129,6 +150,9 @@ impl Checkpoint {
             if let Some(holder) = lease.holder {
                 item.insert(HOLDER, holder);
             }
+        }
+        if let Some(reader) = self.reader {
+            item.insert(READER, reader);
         }
         item.insert(TIME, self.time_ms);
         item.insert(MOVED, self.moved_ms);
@@ -220,11 +244,7 @@ impl<'s> Checkpoints<'s> {
     /// go, but not all at once while it reads. The store was restored, or the consumer away for
     /// longer than changes are kept.
     pub(crate) async fn of(self, consumer: &str) -> Result<Vec<(Shard, Checkpoint)>, Error> {
-        let mut checkpoints = vec![];
-        for shard in Feed::new(self.shared).shards().await? {
-            let checkpoint = self.get(consumer, &shard.id).await?;
-            checkpoints.push((shard, checkpoint));
-        }
+        let checkpoints = self.in_shards(consumer, Feed::new(self.shared).shards().await?).await?;
         let mut all = checkpoints.iter();
         if checkpoints.is_empty() || all.any(|(_, checkpoint)| checkpoint.after.is_some()) {
             return Ok(checkpoints);
@@ -241,15 +261,42 @@ impl<'s> Checkpoints<'s> {
         Err(Error::Behind { consumer: consumer.to_owned(), seen_ms, oldest_ms })
     }
 
-    /// Reads the checkpoint of a consumer in a shard. A shard without one is newer than the
-    /// consumer, which reads all of it.
+    /// Reads the checkpoint of a consumer in a shard.
     pub(crate) async fn get(self, consumer: &str, shard: &ShardId) -> Result<Checkpoint, Error> {
-        let get = Get::new(&self.shared.table, Checkpoint::key(consumer, shard).to_item());
-        let Some(row) = self.shared.store.get(get).await? else {
-            return Ok(Checkpoint::initial(consumer, shard));
+        let row = self.shared.store.get(self.get_row(consumer, shard)).await?;
+        read_or_initial(row.as_ref(), consumer, shard)
+    }
+
+    /// Reads the checkpoints of a consumer in some shards, in one request if that is possible.
+    async fn in_shards(
+        self,
+        consumer: &str,
+        shards: Vec<Shard>,
+    ) -> Result<Vec<(Shard, Checkpoint)>, Error> {
+        let mut rows = vec![];
+        for some in shards.chunks(BATCH_GETS_MAX) {
+            let gets = some.iter().map(|shard| self.get_row(consumer, &shard.id)).collect();
+            let mut batch = BatchGet { gets };
+            while !batch.gets.is_empty() {
+                let got = self.shared.store.batch_get(batch).await?;
+                rows.extend(got.items.into_iter().map(|(_, row)| row));
+                batch = BatchGet { gets: got.unprocessed };
+            }
+        }
+        let pair = |shard: Shard| {
+            let key = Checkpoint::key(consumer, &shard.id).to_item();
+            let is_of_shard = |row: &&Item| {
+                key.iter().all(|(name, part)| row.get(name.as_str()) == Some(part))
+            };
+            let row = rows.iter().find(is_of_shard);
+            let checkpoint = read_or_initial(row, consumer, &shard.id)?;
+            Ok((shard, checkpoint))
         };
-        let what = || format!("The checkpoint of the consumer `{consumer}` cannot be read.");
-        Checkpoint::read(&row).ok_or_else(|| Error::damaged(what()))
+        shards.into_iter().map(pair).collect()
+    }
+
+    fn get_row(self, consumer: &str, shard: &ShardId) -> Get {
+        Get::new(&self.shared.table, Checkpoint::key(consumer, shard).to_item())
     }
 
     /// Replaces a checkpoint. Returns whether it was still stored.
@@ -267,4 +314,15 @@ impl<'s> Checkpoints<'s> {
         let rows = system_rows(&**store, table, RowKey::system(NAME, &[])).await?;
         Ok(rows.iter().filter_map(Checkpoint::read).collect())
     }
+}
+
+/// Reads a checkpoint. A shard without one is newer than the consumer, which reads all of it.
+fn read_or_initial(
+    row: Option<&Item>,
+    consumer: &str,
+    shard: &ShardId,
+) -> Result<Checkpoint, Error> {
+    let Some(row) = row else { return Ok(Checkpoint::initial(consumer, shard)) };
+    let what = || format!("The checkpoint of the consumer `{consumer}` cannot be read.");
+    Checkpoint::read(row).ok_or_else(|| Error::damaged(what()))
 }

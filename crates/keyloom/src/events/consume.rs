@@ -10,6 +10,7 @@ use super::feed::Feed;
 use super::handle::{Flow, Handling};
 use super::poster::Poster;
 use super::progress::{CHANGES_MAX, Progress};
+use super::reader_lease::ReaderLease;
 use super::select::Selected;
 use super::shard_order::ShardOrder;
 use super::waiting::WaitingLanes;
@@ -60,6 +61,9 @@ impl ConsumerRun<'_> {
                 self.work.call_at(soon_ms);
                 continue;
             }
+            let lease = ReaderLease::new(&self.db.shared);
+            let Some(checkpoint) = lease.take(checkpoint, self.work).await? else { continue };
+            self.work.shards += 1;
             match self.shard(checkpoint).await {
                 Ok(Reached::End) => order.end(&shard.id),
                 Ok(Reached::Middle) => {}

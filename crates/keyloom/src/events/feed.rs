@@ -24,6 +24,13 @@ pub struct EventPage {
     pub is_full: bool,
 }
 
+impl EventPage {
+    /// A page without events, at a position.
+    pub fn empty(next: Position) -> EventPage {
+        EventPage { events: vec![], next, is_full: false }
+    }
+}
+
 /// Reads the change feed.
 #[derive(Clone, Copy)]
 pub(crate) struct Feed<'s> {
@@ -103,7 +110,7 @@ impl<'s> Feed<'s> {
     pub(crate) async fn events(self, read: ReadEvents<'_>) -> Result<EventPage, Error> {
         let schema = self.shared.schema();
         let mut position = read.after.clone();
-        let mut page = EventPage { events: vec![], next: read.after.clone(), is_full: false };
+        let mut page = EventPage::empty(read.after.clone());
         let shards = self.shards().await?;
         check_known(read.after, &shards)?;
         let mut order = ShardOrder::new(&shards);

@@ -131,7 +131,8 @@ impl Progress {
     pub(crate) async fn is_overtaken(&self) -> Result<bool, Error> {
         let stored = Checkpoints::new(&self.db.shared);
         let stored = stored.get(&self.checkpoint.consumer, &self.checkpoint.shard).await?;
-        Ok(stored.after != self.checkpoint.after || stored.lease != self.checkpoint.lease)
+        let own = &self.checkpoint;
+        Ok((stored.after, stored.lease, stored.reader) != (own.after, own.lease, own.reader))
     }
 
     /// Ends a page: moves the checkpoint behind it if something was handled, if the shard has ended,

@@ -49,6 +49,7 @@ mod rig;
 mod round_trip;
 mod strict_feed;
 mod strict_rig;
+mod strict_workers;
 mod tag_bounds;
 mod tag_reads;
 mod threads;

@@ -1,6 +1,6 @@
 //! Databases on a store that behaves as DynamoDB does under load, in simulated time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -9,7 +9,8 @@ use keyloom::{Clock, Db, Options};
 use keyloom_dynamodb::{Strict, StrictOptions};
 use keyloom_store::{
     Answer, BatchGet, BatchGot, CancelReason, ChangePage, Delete, Error, Get, MemoryStore, Page,
-    Put, Query, Read, ReadChanges, Shard, Store, TableName, TransactWrite, UpdateItem,
+    Put, Query, Read, ReadChanges, Shard, ShardId, Store, TableName, Time, TransactWrite,
+    UpdateItem,
 };
 use keyloom_testkit::{Front, InFront, SimClock};
 use keyloom_value::Item;
@@ -17,6 +18,8 @@ use keyloom_value::Item;
 /// A task of a test.
 pub(crate) type Task<'t> = Pin<Box<dyn Future<Output = ()> + 't>>;
 
+/// How long the remote store knows the shards of a stream.
+const SHARDS_MS: u64 = 60_000;
 /// How long to wait before a refused request is sent again.
 const REST: Duration = Duration::from_millis(60);
 
@@ -37,6 +40,10 @@ pub(crate) struct Connection {
     strict: Arc<Strict>,
     clock: SimClock,
     counts: Arc<Mutex<BTreeMap<&'static str, u64>>>,
+    /// As the remote store has them.
+    shards: Arc<Mutex<Option<(Time, Vec<Shard>)>>>,
+    /// The shards that were read.
+    read: Arc<Mutex<BTreeSet<ShardId>>>,
 }
 
 /// A table that processes share.
@@ -55,7 +62,8 @@ impl SharedTable {
 
     pub(crate) fn connect(&self) -> Connection {
         let (strict, clock) = (self.strict.clone(), self.clock.clone());
-        Connection { strict, clock, counts: Arc::default() }
+        let (counts, shards, read) = (Arc::default(), Arc::default(), Arc::default());
+        Connection { strict, clock, counts, shards, read }
     }
 
     /// Runs tasks until all are done.
@@ -91,6 +99,31 @@ impl Connection {
     /// The number of requests so far, by kind.
     pub(crate) fn counts(&self) -> BTreeMap<&'static str, u64> {
         self.counts.lock().unwrap().clone()
+    }
+
+    /// Returns the shards that were read since the last call.
+    pub(crate) fn take_read(&self) -> BTreeSet<ShardId> {
+        std::mem::take(&mut self.read.lock().unwrap())
+    }
+
+    async fn list(&self, table: TableName) -> Result<Vec<Shard>, Error> {
+        let (now, known) = (self.clock.now(), self.shards.lock().unwrap().clone());
+        if let Some((_, shards)) = known.filter(|(at, _)| now.0 < at.0 + SHARDS_MS) {
+            return Ok(shards);
+        }
+        let listed = self.send("DescribeStream", table, |strict, table| strict.shards(table));
+        let shards = listed.await?;
+        *self.shards.lock().unwrap() = Some((now, shards.clone()));
+        Ok(shards)
+    }
+
+    async fn page(&self, read: ReadChanges) -> Result<ChangePage, Error> {
+        self.read.lock().unwrap().insert(read.shard.clone());
+        let page = self.send("GetRecords", read, |strict, read| strict.changes(read)).await?;
+        if page.is_ended {
+            *self.shards.lock().unwrap() = None;
+        }
+        Ok(page)
     }
 
     async fn send<'s, T, R: Clone>(
@@ -155,10 +188,10 @@ impl Front for Connection {
     }
 
     fn shards(&self, table: TableName) -> Answer<'_, Vec<Shard>> {
-        Box::pin(self.send("DescribeStream", table, |strict, table| strict.shards(table)))
+        Box::pin(self.list(table))
     }
 
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
-        Box::pin(self.send("GetRecords", read, |strict, read| strict.changes(read)))
+        Box::pin(self.page(read))
     }
 }

@@ -6,10 +6,15 @@ use std::time::Duration;
 use keyloom::Db;
 use keyloom::events::Position;
 use tokio::sync::watch;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 /// How often the feed is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// How often the feed of a shared store is polled after a change. Each poll is a request for each
+/// shard, and a shard can be read five times a second.
+const SHARED_INTERVAL: Duration = Duration::from_millis(250);
+/// How often it is polled when nothing has changed for a while.
+const SHARED_INTERVAL_MAX: Duration = Duration::from_secs(4);
 /// Maximum number of row changes per poll.
 const POLL_LIMIT: usize = 256;
 
@@ -40,16 +45,36 @@ impl ChangeSignal {
     }
 
     async fn run(self: Arc<Self>) {
-        let mut position = None;
+        let (mut position, mut rest) = (None, POLL_INTERVAL);
         while self.has_subscribers() {
+            let writes = self.db.writes_begun();
             match self.poll(position.as_ref()).await {
-                Poll::Unchanged => {}
+                Poll::Unchanged => rest = (rest * 2).min(SHARED_INTERVAL_MAX),
                 Poll::Changed(next) => {
+                    rest = SHARED_INTERVAL;
                     position = next;
                     self.changed.send_modify(|count| *count = count.wrapping_add(1));
                 }
             }
-            sleep(POLL_INTERVAL).await;
+            match self.db.is_shared() {
+                true => rest = self.rest(rest, writes).await,
+                false => sleep(POLL_INTERVAL).await,
+            }
+        }
+    }
+
+    /// Waits for the next poll, which comes earlier if this process writes. Returns how long a wait is
+    /// now.
+    async fn rest(&self, rest: Duration, writes: u64) -> Duration {
+        let until = Instant::now() + rest;
+        loop {
+            sleep(SHARED_INTERVAL).await;
+            if self.db.writes_begun() != writes {
+                return SHARED_INTERVAL;
+            }
+            if Instant::now() >= until {
+                return rest;
+            }
         }
     }
 

@@ -32,6 +32,11 @@ const PAGE_LIMIT: usize = 256;
 const WAITING_MAX: usize = 16;
 /// How long until a keep-alive is sent, so that proxies do not close the connection.
 const QUIET_MAX: Duration = Duration::from_secs(15);
+/// How often a stream reads again when there are changes that its read did not return: pages of a
+/// DynamoDB stream can be empty although changes follow.
+const READ_AGAIN: Duration = Duration::from_millis(500);
+/// Maximum number of such reads.
+const READS_AGAIN_MAX: u32 = 16;
 /// A client that reads nothing for this long is considered gone.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -171,18 +176,28 @@ impl Stream {
         let mut page = first;
         // How long a client waits before it reconnects.
         let mut sent = self.send("retry: 1000\n\n".to_owned()).await.then(Instant::now);
+        let mut reads_left = 0;
         while let Some(last) = sent {
             let (position, is_full) = (page.next.clone(), page.is_full);
             if !self.send_page(page, &mut sent).await {
                 return;
             }
             if !is_full {
-                match self.wait(last + QUIET_MAX).await {
+                let quiet_until = match reads_left {
+                    0 => last + QUIET_MAX,
+                    _ => Instant::now() + READ_AGAIN,
+                };
+                match self.wait(quiet_until).await {
+                    Woken::Changed if self.db.is_shared() => reads_left = READS_AGAIN_MAX,
                     Woken::Changed => {}
+                    Woken::Quiet if reads_left > 0 => reads_left -= 1,
                     Woken::Quiet => {
                         // Includes the position, so that a client that reconnects reads less.
                         let alive = self.send(format!("id: {position}\n: nothing new\n\n")).await;
                         sent = alive.then(Instant::now);
+                        // Reads nothing: whoever polls the feed for all streams says when to.
+                        page = EventPage::empty(position);
+                        continue;
                     }
                     Woken::End => return,
                 }
@@ -192,6 +207,9 @@ impl Stream {
                 // The client gets the error when it reconnects.
                 Err(_) => return,
             };
+            if page.next != position {
+                reads_left = 0;
+            }
         }
     }
 
