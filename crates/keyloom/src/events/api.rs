@@ -9,7 +9,7 @@ use super::checkpoint::Checkpoints;
 use super::feed::{Feed, ReadEvents};
 use super::heartbeat::Heartbeat;
 use super::jobs::Jobs;
-use super::{Backlog, EventPage, Handlers, Job, Next, Position, Work};
+use super::{Backlog, Event, EventPage, Handlers, Job, Next, Position, Work};
 use crate::answer::Answer;
 use crate::db::Db;
 use crate::record::Record;
@@ -36,6 +36,12 @@ impl Db {
     pub fn events<'a>(&'a self, after: &'a Position, limit: usize) -> Answer<'a, EventPage> {
         let read = ReadEvents { after, tenant: self.tenant.as_ref(), limit };
         Box::pin(Feed::new(&self.shared).events(read))
+    }
+
+    /// Returns whether an event is one of this database: if it is the database of a tenant, one of that
+    /// tenant or of a shared entity.
+    pub fn sees(&self, event: &Event) -> bool {
+        event.is_seen_by(self.tenant.as_ref())
     }
 
     /// Takes one step: each consumer handles some events, some due jobs run, and interrupted large

@@ -147,11 +147,7 @@ impl<'s> Feed<'s> {
 impl ReadEvents<'_> {
     fn selects(&self, event: &Event, schema: &Schema) -> bool {
         let is_job = event.entity_id(schema) == schema.model().jobs();
-        let is_visible = match (self.tenant, &event.tenant) {
-            (None, _) | (_, None) => true,
-            (Some(tenant), Some(of)) => tenant == of,
-        };
-        is_visible && !is_job
+        event.is_seen_by(self.tenant) && !is_job
     }
 }
 

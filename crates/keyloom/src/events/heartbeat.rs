@@ -273,9 +273,9 @@ impl<'s> Heartbeat<'s> {
         }
         let is_alive = Workers::new(self.shared).has(other).await?;
         let mut state = self.shared.heart.lock();
-        match is_alive {
-            true => drop(state.alive.insert(other, now_ms)),
-            false => drop(state.alive.remove(&other)),
+        state.alive.remove(&other);
+        if is_alive {
+            state.alive.insert(other, now_ms);
         }
         Ok(is_alive)
     }

@@ -79,7 +79,8 @@ impl SharedTable {
 
     /// Runs one task, for its result.
     pub(crate) fn one<T>(&self, task: impl Future<Output = T>) -> T {
-        self.clock.run(vec![Box::pin(task)]).remove(0)
+        let task: Pin<Box<dyn Future<Output = T> + '_>> = Box::pin(task);
+        self.clock.run(vec![task]).remove(0)
     }
 }
 

@@ -183,13 +183,11 @@ fn a_shard_is_read_by_one_process_and_by_another_when_that_is_gone() {
     for process in &processes {
         tasks.extend(process.tasks(clock));
     }
-    let count = Mutex::new(0);
     tasks.push(Box::pin(async {
         let write = async |pages: std::ops::Range<i64>| {
             for page in pages {
                 let db = &processes[usize::try_from(page % 3).unwrap()].db;
                 db.put("page", &page.to_string(), &json!({ "n": 0 })).await.unwrap();
-                *count.lock().unwrap() += 1;
                 clock.sleep(Duration::from_millis(150)).await;
             }
         };
