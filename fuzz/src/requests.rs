@@ -56,7 +56,7 @@ impl Served {
         let clock = Arc::new(SystemClock);
         let store = Arc::new(MemoryStore::new(clock.clone()));
         let db = block_on(Db::open(MODEL, store.clone())).expect("the model is valid");
-        let tokens = block_on(Tokens::open(store, clock, Arc::new(SystemEntropy)));
+        let tokens = block_on(Tokens::open(store, "keyloom", clock, Arc::new(SystemEntropy)));
         let tokens = tokens.expect("a table of tokens");
         let rest = Rest::new(db.clone(), tokens, vec![], RestOptions::default());
         let served = Served { runtime, db, rest: rest.expect("the model is served") };

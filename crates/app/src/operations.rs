@@ -34,7 +34,7 @@ pub use import::{
 pub use jobs::{JobAction, Jobs};
 pub use scrub::{CompareRows, Found, Scrub, Scrubbed};
 pub use status::{Status, StatusAnswer, Work};
-pub use tokens::{CreateToken, ListTokens, RevokeToken};
+pub use tokens::{AdoptTokens, CreateToken, ListTokens, RevokeToken};
 pub use verify::{Verified, Verify};
 
 /// Something that a command does with data.

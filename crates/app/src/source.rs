@@ -24,10 +24,20 @@ impl DataSource {
     ///
     /// # Errors
     ///
-    /// If the store cannot be read or written.
+    /// If the store cannot be read or written, or tokens have to be moved from the table that version
+    /// 0.1 shared among all databases: without them, a server would need no authentication.
     pub async fn tokens(&self) -> Result<Tokens, String> {
+        match Tokens::are_shared(&*self.store, &self.table).await {
+            Ok(false) => self.own_tokens().await,
+            Ok(true) => Err(shared_tokens(&self.table)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// Opens its access tokens and no others, to create the first one.
+    pub(crate) async fn own_tokens(&self) -> Result<Tokens, String> {
         let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
-        let tokens = Tokens::open(self.store.clone(), clock, entropy).await;
+        let tokens = Tokens::open(self.store.clone(), &self.table, clock, entropy).await;
         tokens.map_err(|error| error.to_string())
     }
 
@@ -41,6 +51,16 @@ impl DataSource {
         let db = Db::open_with(model, self.store.clone(), options).await;
         db.map_err(|error| error.to_string())
     }
+}
+
+fn shared_tokens(table: &str) -> String {
+    format!(
+        "the tokens of the table {table} may be in the table keyloom.tokens, which all databases of \
+         an account shared before. Now each has its own, {table}.tokens. To keep all shared tokens, run \
+         `keyloom token adopt --dynamodb {table}`, and then revoke those that are not meant for this \
+         database. To start with a new token, and no other, run \
+         `keyloom token create --dynamodb {table} --role admin`."
+    )
 }
 
 /// Open data, and how messages refer to it.

@@ -3,19 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use keyloom::events::{Handlers, Next};
+use keyloom::events::{Handlers, Next, Pace};
 use keyloom::{Clock, Db, SystemClock};
-use tokio::sync::watch;
+use tokio::sync::{Mutex, Notify, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
 /// Jobs mostly wait for other servers, so there are more workers than cores.
 const WORKERS: u32 = 16;
-/// How long an idle worker waits before it checks for work: the delay of a handler after a change.
-const REST: Duration = Duration::from_millis(250);
-/// How long a worker waits after the store failed.
-const REST_AFTER_ERROR: Duration = Duration::from_secs(5);
-
+/// How often an idle worker asks whether its next step is due.
+const ASK_AGAIN: Duration = Duration::from_millis(250);
 /// How long workers may take to finish when they are stopped.
 const STOP_TIME: Duration = Duration::from_secs(10);
 /// How long to wait before retrying a failed heartbeat.
@@ -24,6 +21,7 @@ const REST_AFTER_MISSED_BEAT: Duration = Duration::from_millis(500);
 /// Workers that can be stopped.
 pub(crate) struct Workers {
     db: Db,
+    shared: Arc<Shared>,
     stopping: watch::Sender<bool>,
     tasks: JoinSet<()>,
     heartbeat: JoinHandle<()>,
@@ -34,15 +32,14 @@ impl Workers {
     pub(crate) async fn start(db: &Db, handlers: Handlers) -> Workers {
         let rest = beat(db).await;
         let heartbeat = tokio::spawn(keep_beating(db.clone(), rest));
-        let handlers = Arc::new(handlers);
+        let (turn, busy) = (Mutex::default(), Notify::new());
+        let shared = Arc::new(Shared { pace: Pace::new(db), handlers, turn, busy });
         let (stopping, stopped) = watch::channel(false);
         let mut tasks = JoinSet::new();
-        for number in 0..WORKERS {
-            // Staggered, so that they do not all poll at the same moment.
-            let first = REST * number / WORKERS;
-            tasks.spawn(work(db.clone(), handlers.clone(), (stopped.clone(), first)));
+        for _ in 0..WORKERS {
+            tasks.spawn(work(shared.clone(), stopped.clone()));
         }
-        Workers { db: db.clone(), stopping, tasks, heartbeat }
+        Workers { db: db.clone(), shared, stopping, tasks, heartbeat }
     }
 
     /// Lets workers finish their current work. A job that takes longer is left to another process, or to
@@ -50,6 +47,7 @@ impl Workers {
     pub(crate) async fn stop(mut self) {
         // Fails if all workers have ended already.
         let _ = self.stopping.send(true);
+        self.shared.busy.notify_one();
         let ended = async { while self.tasks.join_next().await.is_some() {} };
         let _ = timeout(STOP_TIME, ended).await;
         self.tasks.shutdown().await;
@@ -86,31 +84,54 @@ async fn beat(db: &Db) -> Option<Duration> {
     }
 }
 
-async fn work(
-    db: Db,
-    handlers: Arc<Handlers>,
-    (mut stopped, first): (watch::Receiver<bool>, Duration),
-) {
-    let mut rest = first;
-    // A wait ends when its time is over or the workers are stopped.
-    while timeout(rest, stopped.wait_for(|is_stopping| *is_stopping)).await.is_err() {
-        rest = match db.work(&handlers).await {
-            Ok(work) => {
-                for problem in &work.problems {
-                    tracing::warn!(%problem, "event handling is delayed");
-                }
-                match work.next {
-                    Next::Now if work.problems.is_empty() => Duration::ZERO,
-                    Next::Now => REST_AFTER_ERROR,
-                    Next::At(time_ms) => until(time_ms).min(REST),
-                    Next::Idle => REST,
-                }
+/// What the workers share.
+struct Shared {
+    pace: Pace,
+    handlers: Handlers,
+    /// Held by the idle worker that waits for the next step; the others queue for it.
+    turn: Mutex<()>,
+    /// Wakes that worker.
+    busy: Notify,
+}
+
+async fn work(shared: Arc<Shared>, stopped: watch::Receiver<bool>) {
+    while wait(&shared, &stopped).await {
+        // As long as there is something to do, this worker does it, and wakes one more.
+        while step(&shared).await && !*stopped.borrow() {
+            shared.busy.notify_one();
+        }
+    }
+}
+
+/// Waits until a step is due. Returns false if the workers are stopped, which wakes the one that
+/// waits; the others take its place and find out.
+async fn wait(shared: &Shared, stopped: &watch::Receiver<bool>) -> bool {
+    let _turn = shared.turn.lock().await;
+    while !*stopped.borrow() {
+        // Whether it has become earlier is asked again and again.
+        let rest = until(shared.pace.next_ms()).min(ASK_AGAIN);
+        if rest.is_zero() {
+            return true;
+        }
+        // Ends after that time, or when somebody has found something to do.
+        let _ = timeout(rest, shared.busy.notified()).await;
+    }
+    false
+}
+
+/// Takes one step. Returns whether the next one is due at once.
+async fn step(shared: &Shared) -> bool {
+    match shared.pace.step(&shared.handlers).await {
+        Ok(work) => {
+            for problem in &work.problems {
+                tracing::warn!(%problem, "event handling is delayed");
             }
-            Err(error) => {
-                tracing::error!(%error, "cannot handle events and jobs, retrying");
-                REST_AFTER_ERROR
-            }
-        };
+            work.next == Next::Now && work.problems.is_empty()
+        }
+        Err(error) => {
+            tracing::error!(%error, "cannot handle events and jobs, retrying");
+            false
+        }
     }
 }
 

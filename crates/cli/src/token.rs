@@ -2,7 +2,7 @@
 
 use clap::{Arg, ArgMatches};
 use keyloom::SystemEntropy;
-use keyloom_app::operations::{CreateToken, ListTokens, RevokeToken, call};
+use keyloom_app::operations::{AdoptTokens, CreateToken, ListTokens, RevokeToken, call};
 use keyloom_app::source;
 use keyloom_server::{AdminToken, Role};
 
@@ -23,6 +23,9 @@ Examples:
 
   keyloom token list --data ./data
   keyloom token revoke --data ./data ID
+
+  keyloom token adopt --dynamodb shop
+      Copy the tokens that version 0.1 shared among all databases of an account
 
 A server that has the directory open applies changes at once. Admins can also use its API:
   curl -H 'Authorization: Bearer ...' URL/tokens --json '{\"name\": \"shop\", \"role\": \"writer\"}'";
@@ -45,16 +48,19 @@ fn describe(command: clap::Command) -> clap::Command {
         .about("Print a new token that is stored nowhere, for the first start of a server");
     let list = clap::Command::new("list").about("List tokens");
     let revoke = clap::Command::new("revoke").about("Revoke a token");
+    let adopt = clap::Command::new("adopt")
+        .about("Copy the tokens that version 0.1 kept in DynamoDB for all databases of an account");
     let id =
         Arg::new("id").value_name("ID").required(true).help("Token id, as shown by `token list`");
     command
-        .about("Create, generate, list and revoke access tokens")
+        .about("Create, generate, list, revoke and adopt access tokens")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(source::arguments(create))
         .subcommand(generate)
         .subcommand(source::arguments(list.arg(json_argument())))
         .subcommand(source::arguments(revoke.arg(id)))
+        .subcommand(source::arguments(adopt))
         .after_help(EXAMPLES)
 }
 
@@ -66,6 +72,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     match verb {
         "create" => create(arguments),
         "list" => list(arguments),
+        "adopt" => adopt(arguments),
         _ => revoke(arguments),
     }
 }
@@ -106,6 +113,14 @@ fn revoke(arguments: &ArgMatches) -> Result<(), String> {
         true => write_stdout("Revoked.\n"),
         false => Err(format!("no token with the id `{id}`: run `keyloom token list`.")),
     }
+}
+
+fn adopt(arguments: &ArgMatches) -> Result<(), String> {
+    let count = call(arguments, AdoptTokens {}, None, &mut |_| Ok(()))?;
+    write_stdout(&format!(
+        "Copied {count} tokens. Revoke those that are not meant for this database: \
+         see `keyloom token list`.\n"
+    ))
 }
 
 fn list(arguments: &ArgMatches) -> Result<(), String> {

@@ -1,7 +1,7 @@
 //! The database: a model on a store.
 
 use std::fmt;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use keyloom_model::{Entity, EntityId, Model};
@@ -12,7 +12,7 @@ use keyloom_value::Value;
 use crate::answer::Answer;
 use crate::background::{Calls, Folding, Others, Running};
 use crate::error::Error;
-use crate::events::{Checkpoints, Heart};
+use crate::events::{Checkpoints, Heart, Lags};
 use crate::explain::Watch;
 use crate::ordinals::Ordinals;
 use crate::schema::{Schema, Stored, open_schema, reopen_schema};
@@ -121,6 +121,10 @@ pub(crate) struct Shared {
     pub(crate) are_orphans_released: AtomicBool,
     /// The heartbeat of this process, where others share the store.
     pub(crate) heart: Heart,
+    /// How many writes of entities this process has begun.
+    pub(crate) writes: AtomicU64,
+    /// How far consumers were behind when that was last measured.
+    pub(crate) lags: Lags,
     /// Whether the last import created all of its entities.
     pub(crate) imports_are_new: AtomicBool,
     /// The text of the model that the database was opened with.
@@ -150,6 +154,8 @@ impl Shared {
             calls: Calls::default(),
             are_orphans_released: AtomicBool::new(false),
             heart: Heart::default(),
+            writes: AtomicU64::new(0),
+            lags: Lags::default(),
             imports_are_new: AtomicBool::new(true),
             cursor_key: opened.cursor_key,
             text: model.to_owned(),
@@ -193,6 +199,7 @@ impl Shared {
     }
 
     pub(crate) fn executor<'a>(&'a self, schema: &'a Schema) -> Executor<'a> {
+        self.writes.fetch_add(1, Ordering::Relaxed);
         Executor::new(self.write_context(schema))
     }
 

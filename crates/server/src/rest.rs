@@ -30,6 +30,7 @@ mod segment;
 mod service;
 mod state;
 mod token;
+mod shared_tokens;
 mod tokens;
 mod unmatched;
 mod unserved;

@@ -133,7 +133,7 @@ fn read_tasks(engine: &Engine, tasks: &TableName) -> Result<(), Box<dyn Error>> 
     println!("  now  {}", engine.get(now).block_on()?.unwrap_or_default());
 
     println!("\nThe change feed has every change with its old and new image:");
-    let shard = engine.shards(tasks.clone()).block_on()?.remove(0);
+    let shard = engine.shards(tasks.clone()).block_on()?.remove(0).id;
     let read = ReadChanges { table: tasks.clone(), shard, start: FeedStart::Oldest, limit: 100 };
     for change in engine.changes(read).block_on()?.changes {
         let image = |image: Option<Item>| image.map_or("nothing".to_owned(), |i| i.to_string());

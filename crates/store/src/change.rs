@@ -19,6 +19,18 @@ impl fmt::Display for SeqNo {
     }
 }
 
+/// A part of a feed that is read independently. The embedded engine has one.
+///
+/// A shard can end: it is split, or grows old. Its children continue it, so that the changes of an
+/// item are in order for whoever reads a shard after the end of its parent.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Its name.
+    pub id: ShardId,
+    /// The shard that it continues, if that one is still listed.
+    pub parent: Option<ShardId>,
+}
+
 /// Where to start reading a feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FeedStart {
@@ -48,8 +60,12 @@ pub struct ReadChanges {
 pub struct ChangePage {
     /// The changes.
     pub changes: Vec<Change>,
-    /// Where to continue: every change up to here has been read.
+    /// Where to continue: every change up to here has been read. Only a position, not necessarily the
+    /// number of a change.
     pub next: SeqNo,
+    /// Whether the shard ends here: it gets no more changes, and its children may be read. A short or
+    /// empty page of a shard that has not ended says nothing about what follows.
+    pub is_ended: bool,
 }
 
 /// A change of one item.

@@ -85,7 +85,7 @@ mod ttl;
 mod validate;
 
 pub use answer::Answer;
-pub use change::{Cause, Change, ChangePage, FeedStart, ReadChanges, SeqNo};
+pub use change::{Cause, Change, ChangePage, FeedStart, ReadChanges, SeqNo, Shard};
 pub use clock::{Clock, SystemClock, Time};
 pub use column::{Cell, ColumnPart, ColumnSpec, ColumnValue, ReadColumn};
 pub use direction::Direction;

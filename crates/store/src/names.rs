@@ -41,7 +41,7 @@ impl fmt::Debug for TableName {
 /// The name of an index, under the rules of table names.
 pub type IndexName = TableName;
 
-/// A part of a feed that is read independently. The embedded engine has one.
+/// The name of a shard of a feed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ShardId(pub String);
 

@@ -6,7 +6,7 @@ use keyloom_value::Item;
 
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Get, Page, Put, Query,
-    ReadChanges, Scan, Sets, ShardId, TableDescription, TableName, TableSpec, TransactGet,
+    ReadChanges, Scan, Sets, Shard, TableDescription, TableName, TableSpec, TransactGet,
     TransactWrite, UpdateItem,
 };
 
@@ -73,8 +73,8 @@ pub trait Store: Read {
     /// Returns a snapshot, for consistent reads in several steps. Stores without snapshots return
     /// an error.
     fn snapshot(&self) -> Answer<'_, Arc<dyn Read>>;
-    /// Returns the shards of a table's feed.
-    fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>>;
+    /// Returns the shards of a table's feed, each after its parent.
+    fn shards(&self, table: TableName) -> Answer<'_, Vec<Shard>>;
     /// Returns changes of a table.
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage>;
     /// Returns a number that identifies this opening of the store, if no other process can have it

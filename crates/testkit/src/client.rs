@@ -94,7 +94,8 @@ impl Client {
     }
 
     pub fn shards(&self, table: &TableName) -> Result<Vec<ShardId>, Error> {
-        block_on(self.store.shards(table.clone()))
+        let shards = block_on(self.store.shards(table.clone()))?;
+        Ok(shards.into_iter().map(|shard| shard.id).collect())
     }
 
     pub fn changes(&self, read: ReadChanges) -> Result<ChangePage, Error> {

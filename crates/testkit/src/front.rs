@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyloom_store::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Get, Page, Put, Query,
-    Read, ReadChanges, Scan, Sets, ShardId, Store, TableDescription, TableName, TableSpec,
+    Read, ReadChanges, Scan, Sets, Shard, Store, TableDescription, TableName, TableSpec,
     TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_value::Item;
@@ -106,7 +106,7 @@ calls! {
         batch_write(batch: BatchWrite) -> BatchWrite;
         transact_write(transaction: TransactWrite) -> ();
         snapshot() -> Arc<dyn Read>;
-        shards(table: TableName) -> Vec<ShardId>;
+        shards(table: TableName) -> Vec<Shard>;
         changes(read: ReadChanges) -> ChangePage;
     }
 }

@@ -239,8 +239,9 @@ const LAYERS: &[Layer] = &[
 /// Dependencies that the tests and examples of any package may use.
 const DEVELOPMENT: &[&str] = &[
     "keyloom-testkit",
-    // The stores that tests run on.
+    // The stores that tests run on; strict mode is in `keyloom-dynamodb`.
     "keyloom-store",
+    "keyloom-dynamodb",
     // As a client of the endpoint.
     "aws-sdk-dynamodb",
     "aws-smithy-http-client",

@@ -84,6 +84,14 @@ impl Data {
         }
     }
 
+    /// The access tokens, to add to them: there need not be any yet.
+    pub(super) async fn own_tokens(&self) -> Result<Arc<Tokens>, String> {
+        match self {
+            Data::Opened { source, .. } => source.own_tokens().await.map(Arc::new),
+            Data::Served { .. } | Data::Tables { .. } => self.tokens().await,
+        }
+    }
+
     /// The database that is served.
     pub(super) fn served(&self) -> Option<&Db> {
         match self {

@@ -45,11 +45,29 @@ impl Operation for CreateToken {
     }
 
     async fn run(self, data: &Data, _: &mut Channel<'_>) -> Result<serde_json::Value, String> {
-        let created = data.tokens().await?.create(self.checked()?).await;
+        let created = data.own_tokens().await?.create(self.checked()?).await;
         let (token, text) = created.map_err(|error| error.to_string())?;
         let mut shown = token.to_json();
         shown["token"] = text.into();
         Ok(shown)
+    }
+}
+
+/// Copies the tokens that version 0.1 shared among all databases of an account.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct AdoptTokens {}
+
+impl Operation for AdoptTokens {
+    const NAME: &'static str = "adopt-tokens";
+    /// How many were copied.
+    type Answer = usize;
+
+    fn open_mode(&self) -> OpenMode {
+        OpenMode::Write
+    }
+
+    async fn run(self, data: &Data, _: &mut Channel<'_>) -> Result<usize, String> {
+        data.own_tokens().await?.adopt_shared().await.map_err(|error| error.to_string())
     }
 }
 

@@ -4,14 +4,15 @@ use serde_json::Value as Json;
 
 use super::message::Request;
 use crate::operations::{
-    Backup, Channel, Compact, CreateToken, Data, Explain, Export, Import, Jobs, ListTokens,
-    Operation, RevokeToken, Scrub, Status, Verify, block_on,
+    AdoptTokens, Backup, Channel, Compact, CreateToken, Data, Explain, Export, Import, Jobs,
+    ListTokens, Operation, RevokeToken, Scrub, Status, Verify, block_on,
 };
 
 type Run = fn(Json, &Data, &mut Channel<'_>) -> Result<Json, String>;
 
 /// All operations by name.
 const OPERATIONS: &[(&str, Run)] = &[
+    (AdoptTokens::NAME, run_one::<AdoptTokens>),
     (Backup::NAME, run_one::<Backup>),
     (Compact::NAME, run_one::<Compact>),
     (CreateToken::NAME, run_one::<CreateToken>),

@@ -1,9 +1,16 @@
 //! `keyloom token`, and tokens in `keyloom serve`.
 
+use std::path::Path;
+use std::sync::Arc;
+
+use keyloom::{Db, SystemClock, SystemEntropy};
+use keyloom_server::{Role, TokenRequest, Tokens};
+use keyloom_store::{Engine, Options};
+use pollster::block_on;
 use serde_json::{Value, json};
 
 use crate::http::Http;
-use crate::process::{Serving, app, output, scratch};
+use crate::process::{Served, Serving, app, fresh, output, scratch};
 
 /// A path for a new directory, and the model of an application.
 fn places(name: &str) -> (String, String) {
@@ -99,4 +106,68 @@ fn a_server_prints_what_to_try_when_it_starts() {
     }
     drop(serving);
     let _ = std::fs::remove_dir_all(&data);
+}
+
+/// What version 0.1 left in DynamoDB: two databases, and one table with the tokens of both. Returns an
+/// admin token.
+fn shared_tokens(directory: &Path, model: &str) -> String {
+    let model = std::fs::read_to_string(model).unwrap();
+    let engine = Arc::new(Engine::open(directory, Options::default()).unwrap());
+    for table in ["shop", "blog"] {
+        let options =
+            keyloom::Options { table: table.to_owned(), ..keyloom::Options::default() };
+        block_on(Db::open_with(&model, engine.clone(), options)).unwrap();
+    }
+    let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
+    let tokens = block_on(Tokens::open(engine, "keyloom", clock, entropy)).unwrap();
+    let request = TokenRequest {
+        role: Role::Admin,
+        tenant: None,
+        name: "of both".to_owned(),
+        expires: None,
+    };
+    block_on(tokens.create(request)).unwrap().1
+}
+
+/// Tokens of one database once opened all others of the account. A server that ignores them now would
+/// need no authentication.
+#[test]
+fn databases_in_dynamodb_have_tokens_of_their_own() {
+    let (directory, model) = (fresh("tokens-by-table"), app("oncall"));
+    let old = shared_tokens(&directory, &model);
+    let endpoint = Served::on(&directory);
+    let of = |table: &'static str| ["--dynamodb", table, "--endpoint-url", endpoint.url.as_str()];
+    let refused = |command: &[&str]| {
+        let (success, _, err) = output(&[command, &of("shop")[..]].concat());
+        assert!(!success && err.contains("keyloom token adopt --dynamodb shop"), "{err}");
+    };
+    // Also after commands that need tokens: none of them prepares a start without.
+    for _ in 0..2 {
+        refused(&["serve", &model, "--listen", "127.0.0.1:0"]);
+        refused(&["token", "list"]);
+    }
+    let (success, out, err) = output(&[&["token", "adopt"], &of("shop")[..]].concat());
+    assert!(success && out.starts_with("Copied 1 tokens."), "{out}{err}");
+    let (_, out, _) = output(&[&["token", "adopt"], &of("shop")[..]].concat());
+    assert!(out.starts_with("Copied 0 tokens."), "{out}");
+    // The other one starts with a new token instead.
+    let (success, out, err) =
+        output(&[&["token", "create", "--role", "admin"], &of("blog")[..]].concat());
+    assert!(success, "{err}");
+    let new = out.lines().next().unwrap().to_owned();
+    for (table, token, other) in [("shop", &old, &new), ("blog", &new, &old)] {
+        let mut serving = Serving::start(&model, &of(table));
+        let status = |token: &str| {
+            let mut client = Http::connect(&serving.url, token);
+            client.ask("GET", "/tokens", &Value::Null).unwrap().0
+        };
+        assert_eq!(status(""), 401, "{table}");
+        assert_eq!(status(&format!("Authorization: Bearer {token}\r\n")), 200, "{table}");
+        assert_eq!(status(&format!("Authorization: Bearer {other}\r\n")), 401, "{table}");
+        assert!(serving.stop());
+    }
+    // A new database needs no decision.
+    let mut serving = Serving::start(&model, &of("fresh"));
+    assert!(serving.greeting.contains("No tokens configured"), "{}", serving.greeting);
+    assert!(serving.stop());
 }

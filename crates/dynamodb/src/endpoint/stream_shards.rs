@@ -1,6 +1,6 @@
 //! Where streams are read from: the feed of the store, or the shards of strict mode.
 
-use keyloom_store::{Error, FeedStart, ReadChanges, SeqNo, ShardId, TableName};
+use keyloom_store::{Error, FeedStart, ReadChanges, SeqNo, Shard, ShardId, TableName};
 
 use super::Endpoint;
 use super::refusal;
@@ -24,14 +24,14 @@ pub(super) async fn all(endpoint: &Endpoint, table: &TableName) -> Result<Vec<Wi
         let shards = strict.stream_shards(table).await.map_err(refused)?;
         return Ok(shards.into_iter().map(WireShard::from).collect());
     }
-    let ids = endpoint.store.shards(table.clone()).await.map_err(refused)?;
+    let listed = endpoint.store.shards(table.clone()).await.map_err(refused)?;
     let mut shards = vec![];
-    for id in ids {
+    for Shard { id, parent } in listed {
         let (shard, start) = (id.clone(), FeedStart::Oldest);
         let read = ReadChanges { table: table.clone(), shard, start, limit: 1 };
         let page = endpoint.store.changes(read).await.map_err(refused)?;
         let first = page.changes.first().map_or(page.next, |change| change.seq);
-        shards.push(WireShard { id, parent: None, first, last: None });
+        shards.push(WireShard { id, parent, first, last: None });
     }
     Ok(shards)
 }

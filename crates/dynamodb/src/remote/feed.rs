@@ -1,97 +1,63 @@
 //! The change feed: DynamoDB Streams.
 //!
 //! Shards are split over time. Each change is in one shard, and the changes of one item are in
-//! order if a shard is read after its parent, so shards are listed parents first.
+//! order if a shard is read after the end of its parent.
 
 use aws_sdk_dynamodbstreams::operation::get_records::GetRecordsOutput;
-use aws_sdk_dynamodbstreams::types::{Record, Shard, ShardIteratorType};
+use aws_sdk_dynamodbstreams::types::{Record, ShardIteratorType};
 use keyloom_store::{
-    Cause, Change, ChangePage, Error, Feed, FeedStart, Invalid, ReadChanges, SeqNo, ShardId,
-    TableName,
+    Cause, Change, ChangePage, Error, FeedStart, Invalid, ReadChanges, SeqNo, TableName,
 };
 use keyloom_value::Item;
 
 use super::codes::{EXPIRED, NOT_FOUND, TRIMMED, VALIDATION};
+use super::feed_position::FeedPosition;
 use super::refusal::{failed, has_code, incomplete, unreadable};
 use super::service::Service;
 use super::stream_cache::{Continue, Reading, Stream};
-use super::table_shape::table;
 use super::values::{stream_item, time};
 
 const RECORDS: &str = "GetRecords";
 /// The most records per request.
 const RECORDS_MAX: usize = 1000;
-/// The most empty pages to follow in one call: a shard can have runs of them, and the page at its end
-/// is empty.
-const EMPTY_PAGES_MAX: usize = 5;
-/// The most pages of a closed shard to read in one call.
-const CLOSED_PAGES_MAX: usize = 100;
+/// The most pages to read in one call that has no iterator to continue with: a shard can have runs of
+/// empty pages. With an iterator it is one, because a shard can be read five times a second only, and
+/// the next call goes on where this one stops.
+const FIRST_PAGES_MAX: usize = 5;
 /// After how many calls without a change the end of a shard is assumed.
 const EMPTY_ROUNDS_MAX: usize = 4;
 /// The principal that deletes expired items.
 const EXPIRY_PRINCIPAL: &str = "dynamodb.amazonaws.com";
-
-/// The position before the first change.
-const BEGINNING: SeqNo = SeqNo(0);
 
 /// A shard to read from.
 struct Source<'s> {
     table: &'s TableName,
     arn: &'s str,
     shard: &'s str,
-    /// Whether it gets no more changes.
-    is_closed: bool,
+    /// Its last sequence number, if it gets no more changes.
+    last: Option<SeqNo>,
     /// The width of sequence numbers, which servers compare as strings, including leading zeros.
     digits: usize,
 }
 
 impl Source<'_> {
-    fn pages_max(&self) -> usize {
-        match self.is_closed {
-            true => CLOSED_PAGES_MAX,
-            false => EMPTY_PAGES_MAX,
+    fn reading(&self, position: FeedPosition) -> Reading {
+        let (table, arn) = (self.table.clone(), self.arn.to_owned());
+        Reading { table, arn, shard: self.shard.to_owned(), position }
+    }
+
+    /// Returns the page at the end of the shard, if it is known that nothing follows.
+    fn end(&self, position: FeedPosition) -> Option<ChangePage> {
+        match (position, self.last) {
+            (FeedPosition::After(seq), Some(last)) if seq == last => {
+                Some(ChangePage { changes: vec![], next: seq, is_ended: true })
+            }
+            _ => None,
         }
     }
 }
 
 impl Service {
-    pub(super) async fn shards(&self, name: &TableName) -> Result<Vec<ShardId>, Error> {
-        Ok(parents_first(&self.stream(name).await?.shards))
-    }
-
-    /// Returns the stream of a table, as it was a short time ago.
-    async fn stream(&self, name: &TableName) -> Result<Stream, Error> {
-        if let Some(stream) = self.streams.stream(name) {
-            return Ok(stream);
-        }
-        let arn = self.stream_arn(name).await?;
-        let stream = Stream::new(arn.clone(), self.sdk_shards(name, &arn).await?);
-        self.streams.insert(name, stream.clone());
-        Ok(stream)
-    }
-
-    async fn sdk_shards(&self, name: &TableName, arn: &str) -> Result<Vec<Shard>, Error> {
-        let mut shards: Vec<Shard> = Vec::new();
-        let mut last = None;
-        loop {
-            let request = self.connection.streams.describe_stream().stream_arn(arn);
-            let request = request.set_exclusive_start_shard_id(last);
-            let sent = self.send_read(|| request.clone().send()).await;
-            let output = sent.map_err(|error| no_feed(name, failed("DescribeStream", &error)))?;
-            let description = output.stream_description;
-            let description =
-                description.ok_or_else(|| incomplete("DescribeStream", "the stream"))?;
-            last = description.last_evaluated_shard_id;
-            if last.is_some() && shards.iter().any(|shard| shard.shard_id == last) {
-                return Err(incomplete("DescribeStream", "an end"));
-            }
-            shards.extend(description.shards.unwrap_or_default());
-            if last.is_none() {
-                return Ok(shards);
-            }
-        }
-    }
-
     pub(super) async fn changes(&self, read: ReadChanges) -> Result<ChangePage, Error> {
         let is_outdated = |error: &Error| {
             has_code(error, NOT_FOUND) || matches!(error, Error::Invalid(Invalid::Shard { .. }))
@@ -99,7 +65,7 @@ impl Service {
         match self.changes_in(self.stream(&read.table).await?, &read).await {
             // Somebody else has created the stream, or shards of it, since they were listed.
             Err(error) if is_outdated(&error) => {
-                self.streams.invalidate(&read.table);
+                self.streams.forget(&read.table);
                 self.changes_in(self.stream(&read.table).await?, &read).await
             }
             result => result,
@@ -116,149 +82,206 @@ impl Service {
         }
         let range = shard.sequence_number_range();
         let first = range.and_then(|range| range.starting_sequence_number());
+        let last = range.and_then(|range| range.ending_sequence_number());
         let source = Source {
             table: &read.table,
             arn: &stream.arn,
             shard: &read.shard.0,
-            is_closed: range.is_some_and(|range| range.ending_sequence_number().is_some()),
+            last: last.and_then(|last| last.parse().ok()).map(SeqNo),
             digits: first.map_or(0, str::len),
         };
-        let after = match read.start {
-            FeedStart::Oldest => BEGINNING,
-            FeedStart::After(seq) => seq,
+        let position = match read.start {
+            FeedStart::Oldest => FeedPosition::Beginning,
+            FeedStart::After(seq) => seq.into(),
             FeedStart::Now => return self.end_of_shard(&source).await,
         };
-        match self.page_after(&source, after, read.limit).await {
+        match self.page_after(&source, position, read.limit).await {
             Err(error) if has_code(&error, TRIMMED) => {
-                let page = self.page_after(&source, BEGINNING, 1).await?;
-                let oldest = page.changes.first().map_or(BEGINNING, |change| change.seq);
+                let page = self.page_after(&source, FeedPosition::Beginning, 1).await?;
+                let oldest = page.changes.first().map_or(SeqNo(0), |change| change.seq);
                 Err(Error::ChangesGone { oldest })
             }
             // The service does not report what is wrong with a position.
             Err(error) if has_code(&error, VALIDATION) => {
-                let newest = self.end_of_shard(&source).await?.next;
-                Err(if after > newest { Error::ChangesAhead { newest } } else { error })
+                let newest = self.newest_change(&source).await?;
+                let is_ahead = position.to_seq() > newest;
+                Err(if is_ahead { Error::ChangesAhead { newest } } else { error })
             }
             result => result,
         }
     }
 
-    /// Returns an empty page at the end of the shard. The service has no position after the last
-    /// change other than its sequence number, so the whole shard is read.
+    /// Returns an empty page at the end of the shard, without reading it.
     async fn end_of_shard(&self, source: &Source<'_>) -> Result<ChangePage, Error> {
-        let (mut next, mut empty) = (BEGINNING, 0);
-        while empty < EMPTY_ROUNDS_MAX {
-            let page = self.page_after(source, next, RECORDS_MAX).await?;
-            empty = if page.changes.is_empty() { empty + 1 } else { 0 };
-            next = page.next;
+        if let Some(last) = source.last {
+            return Ok(ChangePage { changes: vec![], next: last, is_ended: true });
         }
-        Ok(ChangePage { changes: vec![], next })
+        // Before the request, so that no change comes between the iterator and the moment.
+        let now = self.clock.now();
+        let (end, latest) = (FeedPosition::End(now), ShardIteratorType::Latest);
+        let next = self.iterator(source, latest, None).await?;
+        self.streams.keep_first(source.reading(end), (next, now));
+        Ok(ChangePage { changes: vec![], next: end.to_seq(), is_ended: false })
     }
 
-    /// Returns the first changes after a position. An empty page of an open shard is no end: the next
-    /// call goes on where this one stopped. A closed shard has children, which may be read when it has
-    /// been read: its page has as many changes as requested, or it is the last one.
+    /// Returns the sequence number of the last change. Reads the whole shard.
+    async fn newest_change(&self, source: &Source<'_>) -> Result<SeqNo, Error> {
+        let (mut position, mut empty) = (FeedPosition::Beginning, 0);
+        while empty < EMPTY_ROUNDS_MAX {
+            let page = self.page_after(source, position, RECORDS_MAX).await?;
+            empty = if page.changes.is_empty() { empty + 1 } else { 0 };
+            position = page.next.into();
+            if page.is_ended {
+                break;
+            }
+        }
+        Ok(position.to_seq())
+    }
+
+    /// Returns the first changes after a position. An empty page is no end: the next call goes on
+    /// where this one stopped.
     async fn page_after(
         &self,
         source: &Source<'_>,
-        after: SeqNo,
+        position: FeedPosition,
         limit: usize,
     ) -> Result<ChangePage, Error> {
-        let reading =
-            |after| Reading { arn: source.arn.to_owned(), shard: source.shard.to_owned(), after };
-        let mut place = match self.streams.take(&reading(after)) {
+        if let Some(end) = source.end(position) {
+            return Ok(end);
+        }
+        let kept = self.streams.find(&source.reading(position), self.clock.now());
+        let pages_max = if kept.is_some() { 1 } else { FIRST_PAGES_MAX };
+        let mut at = match kept {
             Some(kept) => kept,
-            None => self.iterator(source, after).await?,
+            None => self.iterator_at(source, position).await?,
         };
         let mut changes: Vec<Change> = vec![];
-        let last = |changes: &[Change]| changes.last().map_or(after, |change| change.seq);
-        for _ in 0..source.pages_max() {
-            let Continue::At(iterator) = &place else { break };
-            let output = match self.records(iterator, limit - changes.len()).await {
+        for _ in 0..pages_max {
+            let output = match self.records(&at, limit).await {
+                // Its next call gets a new one.
                 Err(error) if has_code(&error, EXPIRED) => {
-                    place = self.iterator(source, last(&changes)).await?;
+                    at = self.iterator_at(source, position).await?;
                     continue;
                 }
                 output => output?,
             };
+            let Some(output) = output else { break };
             let records = output.records.unwrap_or_default().into_iter();
-            let found: Vec<Change> = records.map(change).collect::<Result<_, _>>()?;
+            changes = records.map(change).collect::<Result<_, _>>()?;
             // A reader that continues from here must not see a change twice, whatever the server does.
-            let position = last(&changes);
-            changes.extend(found.into_iter().filter(|change| change.seq > position));
-            place = Continue::new(output.next_shard_iterator);
-            if matches!(place, Continue::Ended) {
-                // It has children, which may not be listed yet.
-                self.streams.invalidate(source.table);
+            if !matches!((&at, position), (Continue::At(_), FeedPosition::End(_))) {
+                changes.retain(|change| position.is_before(change));
             }
-            if changes.len() >= limit || (!changes.is_empty() && !source.is_closed) {
+            at = at.followed_by(output.next_shard_iterator);
+            if !changes.is_empty() || at == Continue::Ended {
                 break;
             }
         }
-        let next = last(&changes);
-        self.streams.keep(reading(next), place);
-        Ok(ChangePage { changes, next })
+        if at == Continue::Ended {
+            // It has children, which may not be listed yet.
+            self.streams.invalidate(source.table);
+        }
+        Ok(self.page(source, (position, at), changes, limit))
     }
 
-    async fn iterator(&self, source: &Source<'_>, after: SeqNo) -> Result<Continue, Error> {
-        let Source { arn, shard, digits, .. } = *source;
-        let request = self.connection.streams.get_shard_iterator();
-        let request = request.stream_arn(arn).shard_id(shard);
-        let request = match after {
-            BEGINNING => request.shard_iterator_type(ShardIteratorType::TrimHorizon),
-            SeqNo(number) => request
-                .shard_iterator_type(ShardIteratorType::AfterSequenceNumber)
-                .sequence_number(format!("{number:0digits$}")),
-        };
-        let sent = self.send_read(|| request.clone().send()).await;
-        let output = sent.map_err(|error| failed("GetShardIterator", &error))?;
-        Ok(Continue::new(output.shard_iterator))
+    /// Makes a page of what was read, and remembers where the next one starts.
+    fn page(
+        &self,
+        source: &Source<'_>,
+        (position, at): (FeedPosition, Continue),
+        mut changes: Vec<Change>,
+        limit: usize,
+    ) -> ChangePage {
+        let is_cut = changes.len() > limit;
+        changes.truncate(limit);
+        let next = changes.last().map_or(position, |change| FeedPosition::After(change.seq));
+        let is_ended = at == Continue::Ended && !is_cut;
+        if !is_cut {
+            // What was before the position is behind it, once something after it was found.
+            let at = if next == position { at } else { at.behind() };
+            self.streams.keep(position, source.reading(next), (at, self.clock.now()));
+        }
+        ChangePage { changes, next: next.to_seq(), is_ended }
     }
 
-    async fn records(&self, iterator: &str, limit: usize) -> Result<GetRecordsOutput, Error> {
-        let limit = i32::try_from(limit.min(RECORDS_MAX)).unwrap_or(1);
-        let request = self.connection.streams.get_records().shard_iterator(iterator).limit(limit);
-        let sent = self.send_read(|| request.clone().send()).await;
-        sent.map_err(|error| failed(RECORDS, &error))
-    }
-
-    /// Returns the ARN of the table's stream. A stream without both images does not count as a feed.
-    async fn stream_arn(&self, name: &TableName) -> Result<String, Error> {
-        let described = self.sdk_table(name).await?;
-        match table(&described)?.spec.feed {
-            Feed::Off => Err(Error::NoFeed { table: name.clone() }),
-            Feed::Images => {
-                let arn = described.latest_stream_arn;
-                arn.ok_or_else(|| incomplete("DescribeTable", "the name of the stream"))
+    /// Returns where a reader without iterator continues.
+    async fn iterator_at(
+        &self,
+        source: &Source<'_>,
+        position: FeedPosition,
+    ) -> Result<Continue, Error> {
+        match position {
+            FeedPosition::Beginning => {
+                self.iterator(source, ShardIteratorType::TrimHorizon, None).await
+            }
+            FeedPosition::After(seq) => {
+                self.iterator(source, ShardIteratorType::AfterSequenceNumber, Some(seq)).await
+            }
+            FeedPosition::End(_) => {
+                let oldest = self.iterator(source, ShardIteratorType::TrimHorizon, None).await?;
+                Ok(oldest.before())
             }
         }
     }
-}
 
-fn no_feed(table: &TableName, error: Error) -> Error {
-    match has_code(&error, NOT_FOUND) {
-        true => Error::NoFeed { table: table.clone() },
-        false => error,
+    async fn iterator(
+        &self,
+        source: &Source<'_>,
+        kind: ShardIteratorType,
+        seq: Option<SeqNo>,
+    ) -> Result<Continue, Error> {
+        let digits = source.digits;
+        let request = self.connection.streams.get_shard_iterator();
+        let request = request.stream_arn(source.arn).shard_id(source.shard);
+        let request = request
+            .shard_iterator_type(kind)
+            .set_sequence_number(seq.map(|SeqNo(number)| format!("{number:0digits$}")));
+        let sent = self.send_read(|| request.clone().send()).await;
+        let output = sent.map_err(|error| failed("GetShardIterator", &error))?;
+        Ok(output.shard_iterator.map_or(Continue::Ended, Continue::At))
+    }
+
+    /// Reads records; none if the shard has ended.
+    async fn records(
+        &self,
+        at: &Continue,
+        limit: usize,
+    ) -> Result<Option<GetRecordsOutput>, Error> {
+        let (iterator, limit) = match at {
+            Continue::Ended => return Ok(None),
+            Continue::At(iterator) => (iterator, limit.min(RECORDS_MAX)),
+            Continue::Before(iterator) => (iterator, RECORDS_MAX),
+        };
+        let limit = i32::try_from(limit).unwrap_or(1);
+        let request = self.connection.streams.get_records().shard_iterator(iterator).limit(limit);
+        let sent = self.send_read(|| request.clone().send()).await;
+        sent.map(Some).map_err(|error| failed(RECORDS, &error))
     }
 }
 
-/// Orders shards so that none comes before its parent. A parent that is not listed has been
-/// trimmed.
-fn parents_first(shards: &[Shard]) -> Vec<ShardId> {
-    let mut waiting: Vec<&Shard> = shards.iter().collect();
-    let mut ordered: Vec<ShardId> = Vec::new();
-    while !waiting.is_empty() {
-        let is_waiting = |id: Option<&str>| waiting.iter().any(|shard| shard.shard_id() == id);
-        let (later, ready): (Vec<&Shard>, Vec<&Shard>) = waiting.iter().partition(|shard| {
-            shard.parent_shard_id().is_some() && is_waiting(shard.parent_shard_id())
-        });
-        // A cycle of parents has no order: take what is left as it is.
-        let (ready, later) = if ready.is_empty() { (later, vec![]) } else { (ready, later) };
-        let ids = ready.into_iter().filter_map(Shard::shard_id);
-        ordered.extend(ids.map(|id| ShardId(id.to_owned())));
-        waiting = later;
+impl Continue {
+    /// The next iterator of a page.
+    fn followed_by(&self, next: Option<String>) -> Continue {
+        match (self, next) {
+            (Continue::Before(_), Some(next)) => Continue::Before(next),
+            (Continue::At(_) | Continue::Ended, Some(next)) => Continue::At(next),
+            (_, None) => Continue::Ended,
+        }
     }
-    ordered
+
+    fn before(self) -> Continue {
+        match self {
+            Continue::At(iterator) | Continue::Before(iterator) => Continue::Before(iterator),
+            Continue::Ended => Continue::Ended,
+        }
+    }
+
+    fn behind(self) -> Continue {
+        match self {
+            Continue::At(iterator) | Continue::Before(iterator) => Continue::At(iterator),
+            Continue::Ended => Continue::Ended,
+        }
+    }
 }
 
 fn change(record: Record) -> Result<Change, Error> {

@@ -1,7 +1,10 @@
 //! Connection options.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
+
+use keyloom_store::{Clock, SystemClock};
 
 /// How to connect to the service. Unset options are resolved as AWS's own tools do: from the
 /// environment (`AWS_REGION`, `AWS_PROFILE`, `AWS_ENDPOINT_URL`, `AWS_ACCESS_KEY_ID`, …), from
@@ -26,6 +29,8 @@ pub struct RemoteOptions {
     pub delay: Duration,
     /// The timeout of one attempt. A write that times out may still be applied.
     pub attempt_timeout: Duration,
+    /// Tells how old what is known of a stream is, and when somebody began to read at its end.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Default for RemoteOptions {
@@ -40,6 +45,7 @@ impl Default for RemoteOptions {
             delay: Duration::from_millis(50),
             // Longer than the service takes in any known case.
             attempt_timeout: Duration::from_secs(30),
+            clock: Arc::new(SystemClock),
         }
     }
 }

@@ -2,11 +2,12 @@
 
 use std::error::Error as StdError;
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
 use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
-use keyloom_store::Error;
+use keyloom_store::{Clock, Error};
 
 use super::RemoteOptions;
 use super::capacity::Meter;
@@ -22,6 +23,7 @@ pub(super) struct Service {
     pub(super) specs: SpecCache,
     pub(super) streams: StreamCache,
     pub(super) meter: Meter,
+    pub(super) clock: Arc<dyn Clock>,
     attempts_max: u32,
     delay: Duration,
 }
@@ -33,6 +35,7 @@ impl Service {
             specs: SpecCache::default(),
             streams: StreamCache::default(),
             meter: Meter::default(),
+            clock: options.clock,
             attempts_max: options.attempts_max,
             delay: options.delay,
         })

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use keyloom_store::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Page, Put,
-    Query, Read, ReadChanges, Refusal, Scan, ShardId, Store, TableDescription, TableName,
+    Query, Read, ReadChanges, Refusal, Scan, Shard, Store, TableDescription, TableName,
     TableSpec, TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_value::Item;
@@ -143,7 +143,7 @@ impl Store for Remote {
         Box::pin(async { Err(Error::Unsupported { what: "DynamoDB has no snapshots" }) })
     }
 
-    fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
+    fn shards(&self, table: TableName) -> Answer<'_, Vec<Shard>> {
         self.call(|service| async move { service.shards(&table).await })
     }
 

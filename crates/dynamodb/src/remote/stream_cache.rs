@@ -5,15 +5,17 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use aws_sdk_dynamodbstreams::types::Shard;
-use keyloom_store::{SeqNo, TableName};
+use keyloom_store::{TableName, Time};
 
-/// After how long shards are listed again.
-const SHARDS_AGE_MAX: Duration = Duration::from_secs(10);
+use super::feed_position::FeedPosition;
+
+/// After how long shards are listed again. The end of a shard, which is when there are new ones, is
+/// noticed earlier.
+const SHARDS_AGE_MAX_MS: u64 = 60_000;
 /// How long an iterator is used, which the service ends after 15 minutes.
-const ITERATOR_AGE_MAX: Duration = Duration::from_secs(10 * 60);
+const ITERATOR_AGE_MAX_MS: u64 = 10 * 60 * 1000;
 /// Readers that are remembered. Those that are not start from their position.
 const READERS_MAX: usize = 10_000;
 
@@ -22,22 +24,26 @@ const READERS_MAX: usize = 10_000;
 pub(super) struct Stream {
     pub(super) arn: String,
     pub(super) shards: Arc<Vec<Shard>>,
-    listed: Instant,
+    pub(super) listed: Time,
 }
 
-/// Who reads: a shard, after a record.
+/// Who reads: a shard, from a position on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Reading {
+    pub(super) table: TableName,
     /// The stream: shards of different ones may share a name.
     pub(super) arn: String,
     pub(super) shard: String,
-    pub(super) after: SeqNo,
+    pub(super) position: FeedPosition,
 }
 
 /// Where a reader continues.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Continue {
+    /// With this iterator, behind the position.
     At(String),
+    /// With this iterator, before the position: there are changes to be left out.
+    Before(String),
     /// The shard is closed and has been read to its end.
     Ended,
 }
@@ -49,26 +55,14 @@ pub(super) struct StreamCache(Mutex<Streams>);
 #[derive(Debug, Default)]
 struct Streams {
     by_table: HashMap<TableName, Stream>,
-    readers: HashMap<Reading, (Continue, Instant)>,
-}
-
-impl Stream {
-    pub(super) fn new(arn: String, shards: Vec<Shard>) -> Stream {
-        Stream { arn, shards: Arc::new(shards), listed: Instant::now() }
-    }
-}
-
-impl Continue {
-    pub(super) fn new(next_iterator: Option<String>) -> Continue {
-        next_iterator.map_or(Continue::Ended, Continue::At)
-    }
+    readers: HashMap<Reading, (Continue, Time)>,
 }
 
 impl StreamCache {
     /// Returns the stream of a table, if it was listed a short time ago.
-    pub(super) fn stream(&self, table: &TableName) -> Option<Stream> {
+    pub(super) fn stream(&self, table: &TableName, now: Time) -> Option<Stream> {
         let stream = self.lock().by_table.get(table).cloned();
-        stream.filter(|stream| stream.listed.elapsed() < SHARDS_AGE_MAX)
+        stream.filter(|stream| is_within(stream.listed, now, SHARDS_AGE_MAX_MS))
     }
 
     pub(super) fn insert(&self, table: &TableName, stream: Stream) {
@@ -80,21 +74,57 @@ impl StreamCache {
         self.lock().by_table.remove(table);
     }
 
-    /// Takes what a reader left. Two readers at one position do not share an iterator.
-    pub(super) fn take(&self, reading: &Reading) -> Option<Continue> {
-        let (kept, since) = self.lock().readers.remove(reading)?;
-        Some(kept).filter(|_| since.elapsed() < ITERATOR_AGE_MAX)
+    /// Forgets everything about a table: its stream may be another one, even of the same name.
+    pub(super) fn forget(&self, table: &TableName) {
+        let mut streams = self.lock();
+        streams.by_table.remove(table);
+        streams.readers.retain(|reading, _| reading.table != *table);
     }
 
-    pub(super) fn keep(&self, reading: Reading, next: Continue) {
+    /// Returns what a reader at this position has left. Readers share iterators, which are only
+    /// positions to the service.
+    pub(super) fn find(&self, reading: &Reading, now: Time) -> Option<Continue> {
+        let (kept, since) = self.lock().readers.get(reading)?.clone();
+        Some(kept).filter(|_| is_within(since, now, ITERATOR_AGE_MAX_MS))
+    }
+
+    /// Remembers where a reader continues that came from another position. Others may still be at
+    /// the end of a shard, which nothing but its iterator leads back to.
+    pub(super) fn keep(&self, from: FeedPosition, reading: Reading, (next, now): (Continue, Time)) {
         let mut streams = self.lock();
-        if streams.readers.len() >= READERS_MAX {
-            streams.readers.clear();
+        let left = Reading { position: from, ..reading.clone() };
+        if from != reading.position && !matches!(from, FeedPosition::End(_)) {
+            streams.readers.remove(&left);
         }
-        streams.readers.insert(reading, (next, Instant::now()));
+        streams.make_room(now);
+        streams.readers.insert(reading, (next, now));
+    }
+
+    /// Remembers an iterator at the end of a shard, unless there is one from the same moment, which
+    /// is the earlier one.
+    pub(super) fn keep_first(&self, reading: Reading, (next, now): (Continue, Time)) {
+        if self.find(&reading, now).is_none() {
+            self.keep(reading.position, reading, (next, now));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Streams> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Streams {
+    fn make_room(&mut self, now: Time) {
+        if self.readers.len() >= READERS_MAX {
+            self.readers.retain(|_, (_, since)| is_within(*since, now, ITERATOR_AGE_MAX_MS));
+        }
+        if self.readers.len() >= READERS_MAX {
+            self.readers.clear();
+        }
+    }
+}
+
+/// Whether less time has passed than this. If the clock was set back, it is not known.
+fn is_within(since: Time, now: Time, ms: u64) -> bool {
+    now.0.checked_sub(since.0).is_some_and(|age| age < ms)
 }

@@ -108,7 +108,7 @@ impl Service {
         change: Alteration,
     ) -> Result<TableDescription, Error> {
         self.specs.invalidate(&name);
-        self.streams.invalidate(&name);
+        self.streams.forget(&name);
         let check = &|specs: keyloom_store::Specs<'_>| change.check(specs, &name);
         self.validate(&Rules { tables: vec![&name], check }).await?;
         match &change {
@@ -125,7 +125,7 @@ impl Service {
         }
         self.wait_until_active(&name).await?;
         self.specs.invalidate(&name);
-        self.streams.invalidate(&name);
+        self.streams.forget(&name);
         self.describe_table(&name).await
     }
 
@@ -135,7 +135,7 @@ impl Service {
         let sent = self.send_write(|| request.clone().send()).await;
         sent.map_err(|error| of_table(&name, write_failed("DeleteTable", error)))?;
         self.specs.invalidate(&name);
-        self.streams.invalidate(&name);
+        self.streams.forget(&name);
         let mut polls = self.backoff_of(POLLS_MAX);
         loop {
             match self.sdk_table(&name).await {

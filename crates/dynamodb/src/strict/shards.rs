@@ -46,7 +46,7 @@ pub(crate) struct ShardPage {
 
 impl From<ChangePage> for ShardPage {
     fn from(page: ChangePage) -> ShardPage {
-        ShardPage { changes: page.changes, next: Some(page.next), is_ended: false }
+        ShardPage { changes: page.changes, next: Some(page.next), is_ended: page.is_ended }
     }
 }
 
@@ -164,7 +164,7 @@ impl Lineage {
 impl StreamShard {
     /// Returns the changes of a page of the whole feed that are in this shard.
     pub(super) fn page(&self, schema: &KeySchema, read: FeedRead) -> ShardPage {
-        let FeedRead { start, page: ChangePage { mut changes, next } } = read;
+        let FeedRead { start, page: ChangePage { mut changes, next, .. } } = read;
         // At the end of the feed, the position is the last change that was read, which may be before
         // the end of the shard. An empty page with a new position is not the end.
         let is_at_end = changes.is_empty() && start == FeedStart::After(next);
@@ -234,7 +234,8 @@ mod tests {
                 // Listed parents first.
                 let parent = shard.parent.as_deref();
                 prop_assert!(parent.is_none_or(|parent| ended.contains(&parent)));
-                let page = ChangePage { changes: feed.clone(), next: SeqNo(feed.len() as u128) };
+                let next = SeqNo(feed.len() as u128);
+                let page = ChangePage { changes: feed.clone(), next, is_ended: false };
                 let page = shard.page(&schema(), FeedRead { start: FeedStart::Oldest, page });
                 prop_assert_eq!(page.is_ended, shard.last.is_some());
                 read.extend(page.changes);
@@ -258,7 +259,7 @@ mod tests {
         lineage.follow(&[Position::default()], SeqNo(100), Time(2_000));
         let closed = lineage.shards()[0].clone();
         let page = |start, next| {
-            let page = ChangePage { changes: vec![], next: SeqNo(next) };
+            let page = ChangePage { changes: vec![], next: SeqNo(next), is_ended: false };
             closed.page(&schema(), FeedRead { start, page })
         };
         assert!(!page(FeedStart::After(SeqNo(10)), 50).is_ended);

@@ -132,7 +132,7 @@ impl Strict {
         limit: usize,
     ) -> Result<ChangePage, Error> {
         let shards = self.inner.shards(table.clone()).await?;
-        let shard = shards.into_iter().next_back();
+        let shard = shards.into_iter().next_back().map(|shard| shard.id);
         let shard = shard.ok_or_else(|| Error::NoFeed { table: table.clone() })?;
         self.inner.changes(ReadChanges { table: table.clone(), shard, start, limit }).await
     }

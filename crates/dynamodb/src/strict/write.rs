@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use keyloom_store::{
     Alteration, Answer, BatchAction, BatchWrite, ChangePage, Delete, Error, Get, Put, Read,
-    ReadChanges, SeqNo, ShardId, Store, TableDescription, TableName, TableSpec, TransactAction,
+    ReadChanges, SeqNo, Shard, ShardId, Store, TableDescription, TableName, TableSpec, TransactAction,
     TransactWrite, UpdateItem,
 };
 use keyloom_value::Item;
@@ -12,6 +12,7 @@ use keyloom_value::Item;
 use super::charge::{Charge, ImageChange};
 use super::conflicts::{Flight, ItemKey, Refused};
 use super::refusal::{self, code, refused};
+use super::shards::StreamShard;
 use super::store::{Strict, TRANSACTION_LATENCY};
 
 const PUT: &str = "PutItem";
@@ -263,17 +264,23 @@ impl Store for Strict {
         Box::pin(async { Err(Error::Unsupported { what: "the service has no snapshots" }) })
     }
 
-    fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
+    fn shards(&self, table: TableName) -> Answer<'_, Vec<Shard>> {
         Box::pin(async move {
             let shards = self.stream_shards(&table).await?;
-            Ok(shards.into_iter().map(|shard| ShardId(shard.id)).collect())
+            let is_listed = |id: &String| shards.iter().any(|shard| shard.id == *id);
+            let parent = |shard: &StreamShard| shard.parent.clone().filter(is_listed).map(ShardId);
+            let shard = |shard: &StreamShard| {
+                Shard { id: ShardId(shard.id.clone()), parent: parent(shard) }
+            };
+            Ok(shards.iter().map(shard).collect())
         })
     }
 
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
         Box::pin(async move {
             let page = self.shard_page(&read).await?;
-            Ok(ChangePage { changes: page.changes, next: page.next.unwrap_or(SeqNo(0)) })
+            let next = page.next.unwrap_or(SeqNo(0));
+            Ok(ChangePage { changes: page.changes, next, is_ended: page.is_ended })
         })
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use keyloom_store::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, IndexScope,
-    MemoryStore, Page, Put, Query, Read, ReadChanges, Scan, ShardId, Store, TableDescription,
+    MemoryStore, Page, Put, Query, Read, ReadChanges, Scan, Shard, Store, TableDescription,
     TableName, TableSpec, TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_testkit::{ManualClock, Subject};
@@ -334,7 +334,7 @@ impl Store for WireStore {
         })
     }
 
-    fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
+    fn shards(&self, table: TableName) -> Answer<'_, Vec<Shard>> {
         self.store.shards(table)
     }
 

@@ -1,5 +1,7 @@
 //! The methods of [`Db`] for events and jobs. Each delegates to the type that does the work.
 
+use std::sync::atomic::Ordering;
+
 use keyloom_store::FeedStart;
 
 use super::backlog::BacklogReader;
@@ -7,7 +9,7 @@ use super::checkpoint::Checkpoints;
 use super::feed::{Feed, ReadEvents};
 use super::heartbeat::Heartbeat;
 use super::jobs::Jobs;
-use super::{Backlog, EventPage, Handlers, Job, Next, Position, Work};
+use super::{Backlog, Event, EventPage, Handlers, Job, Next, Position, Work};
 use crate::answer::Answer;
 use crate::db::Db;
 use crate::record::Record;
@@ -36,10 +38,16 @@ impl Db {
         Box::pin(Feed::new(&self.shared).events(read))
     }
 
+    /// Returns whether an event is one of this database: if it is the database of a tenant, one of that
+    /// tenant or of a shared entity.
+    pub fn sees(&self, event: &Event) -> bool {
+        event.is_seen_by(self.tenant.as_ref())
+    }
+
     /// Takes one step: each consumer handles some events, some due jobs run, and interrupted large
     /// deletions are finished. The first two are bounded; a large deletion is finished as a whole, so
     /// call [`Db::resume_deletions`] elsewhere if events must not wait for that. Any number of
-    /// threads and processes can call this at once.
+    /// threads and processes can call this at once. [`Pace`](super::Pace) says when.
     ///
     /// Dropping the future keeps what was done. A job that was running is taken over when its lease
     /// ends, and events that were being posted to a webhook are posted again. On a store that processes share, call [`Db::heartbeat`] beside this.
@@ -49,6 +57,17 @@ impl Db {
     /// If the model calls something that no handler is registered for, or the store fails.
     pub fn work<'a>(&'a self, handlers: &'a Handlers) -> Answer<'a, Work> {
         Box::pin(async move { Work::step(&self.shared.db(None), handlers).await })
+    }
+
+    /// Returns whether several processes can have the store of this database open at once, as in
+    /// DynamoDB, where every look for changes is a request.
+    pub fn is_shared(&self) -> bool {
+        self.shared.store.opening().is_none()
+    }
+
+    /// Returns how many writes of entities this process has begun.
+    pub fn writes_begun(&self) -> u64 {
+        self.shared.writes.load(Ordering::Relaxed)
     }
 
     /// Moves a consumer to the oldest change that is kept or behind the newest, whatever it has

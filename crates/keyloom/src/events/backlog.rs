@@ -8,6 +8,7 @@ use super::consumer::Consumer;
 use super::event::FeedChange;
 use super::feed::Feed;
 use super::job::{BY_STATUS, JOB, Status};
+use super::lags::ShardLag;
 use crate::db::Db;
 use crate::error::Error;
 use crate::record::Record;
@@ -93,7 +94,8 @@ impl<'d> BacklogReader<'d> {
         match Checkpoints::new(&self.db.shared).of(&consumer.name).await {
             Err(Error::Behind { .. }) => lag.is_lost = true,
             checkpoints => {
-                for checkpoint in checkpoints? {
+                let open = checkpoints?.into_iter().filter(|(_, checkpoint)| !checkpoint.is_ended);
+                for (_, checkpoint) in open {
                     self.add_shard(consumer, &checkpoint, &mut lag).await?;
                 }
             }
@@ -117,16 +119,23 @@ impl<'d> BacklogReader<'d> {
             }
             page => page?,
         };
-        lag.is_more |= page.changes.len() >= COUNTED_MAX as usize;
+        let is_more = page.changes.len() >= COUNTED_MAX as usize;
+        let mut found = ShardLag { is_more, ..ShardLag::default() };
         for change in &page.changes {
             let event = Event::of(&schema, FeedChange { shard, change });
             let Ok(Some(event)) = event else { continue };
             let entity = event.entity_id(&schema);
             if entity.is_some_and(|id| consumer.is_bound(id, event.change)) {
-                lag.events += 1;
-                lag.age_ms = lag.age_ms.max(shared.now_ms().saturating_sub(event.time_ms));
+                found.events += 1;
+                let oldest_ms = found.oldest_ms.unwrap_or(event.time_ms);
+                found.oldest_ms = Some(oldest_ms.min(event.time_ms));
             }
         }
+        let known = shared.lags.complete(checkpoint, found);
+        lag.events += known.events;
+        lag.is_more |= known.is_more;
+        let age_ms = known.oldest_ms.map_or(0, |ms| shared.now_ms().saturating_sub(ms));
+        lag.age_ms = lag.age_ms.max(age_ms);
         Ok(())
     }
 

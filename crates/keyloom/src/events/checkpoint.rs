@@ -3,6 +3,8 @@
 //! ```text
 //! ("m", "consumer") / name, shard   after: a sequence number, time of that change, moved,
 //!                                  until, holder: a lease, if a process delivers webhooks
+//!                                  reader: the process that reads the shard
+//!                                  ended: the shard was read to its end; when it expires
 //! ```
 //!
 //! A checkpoint advances in the transaction that writes the effects of the events before it, on the
@@ -10,9 +12,11 @@
 //! race, and nothing happens twice. Only webhooks need a lease: what is posted cannot be undone.
 
 use keyloom_model::RowKey;
-use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
 use keyloom_store::TransactAction;
-use keyloom_store::{Error as StoreError, FeedStart, Get, Put, SeqNo, ShardId, TableName};
+use keyloom_store::{
+    BatchGet, ChangePage, Delete, Error as StoreError, FeedStart, Get, Put, SeqNo, Shard, ShardId, TableName,
+};
 use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
 use super::consumer::Consumer;
@@ -28,6 +32,12 @@ const TIME: &str = "time";
 const MOVED: &str = "moved";
 const UNTIL: &str = "until";
 const HOLDER: &str = "holder";
+const READER: &str = "reader";
+const ENDED: &str = "ended";
+/// How long the checkpoint in a shard that has ended is kept: longer than any store lists the shard.
+const ENDED_SECS: i64 = 7 * 24 * 3600;
+/// Rows per request.
+const BATCH_GETS_MAX: usize = 100;
 
 /// How far a consumer has come in a shard of the feed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,6 +51,10 @@ pub(crate) struct Checkpoint {
     /// When the checkpoint was written, in milliseconds.
     pub(crate) moved_ms: i64,
     pub(crate) lease: Option<Lease>,
+    /// The process that reads the shard for the consumer, as long as it has a heartbeat.
+    pub(crate) reader: Option<u64>,
+    /// Whether the shard has ended and the consumer has seen all of it.
+    pub(crate) is_ended: bool,
 }
 
 /// The right of one process to deliver the events after a checkpoint.
@@ -64,18 +78,28 @@ impl Checkpoint {
     /// The checkpoint of a consumer that has seen nothing of a shard.
     fn initial(consumer: &str, shard: &ShardId) -> Checkpoint {
         let (consumer, shard) = (consumer.to_owned(), shard.clone());
-        Checkpoint { consumer, shard, after: None, time_ms: 0, moved_ms: 0, lease: None }
+        Checkpoint {
+            consumer,
+            shard,
+            after: None,
+            time_ms: 0,
+            moved_ms: 0,
+            lease: None,
+            reader: None,
+            is_ended: false,
+        }
     }
 
     pub(crate) fn read(row: &Item) -> Option<Checkpoint> {
         let sort = KeyBytes::decode(row.get(SORT)?.as_b()?).ok()?;
         let [consumer, shard] = &sort[..] else { return None };
         let ms = |name| row.get(name)?.as_n().and_then(Number::to_i64);
-        let holder = ms(HOLDER).and_then(|holder| u64::try_from(holder).ok());
+        let process = |name| ms(name).and_then(|id| u64::try_from(id).ok());
+        let (holder, reader) = (process(HOLDER), process(READER));
         let lease = ms(UNTIL).map(|until_ms| Lease { until_ms, holder });
         let after = match row.get(AFTER) {
-            // A lease on a shard of which the consumer has seen nothing.
-            None if lease.is_some() => None,
+            // A shard of which the consumer has seen nothing, and somebody's.
+            None if lease.is_some() || reader.is_some() => None,
             after => Some(SeqNo(after?.as_s()?.parse().ok()?)),
         };
         Some(Checkpoint {
@@ -85,6 +109,8 @@ impl Checkpoint {
             time_ms: ms(TIME)?,
             moved_ms: ms(MOVED)?,
             lease,
+            reader,
+            is_ended: row.get(ENDED) == Some(&Value::Bool(true)),
         })
     }
 
@@ -103,10 +129,15 @@ impl Checkpoint {
             None => Condition::missing(AFTER),
             Some(after) => Condition::equal(Path::from(AFTER), Value::from(after.to_string())),
         };
-        after.and(match self.lease {
+        let lease = match self.lease {
             None => Condition::missing(UNTIL),
             Some(lease) => Condition::equal(Path::from(UNTIL), Value::from(lease.until_ms)),
-        })
+        };
+        let reader = match self.reader {
+            None => Condition::missing(READER),
+            Some(reader) => Condition::equal(Path::from(READER), Value::from(reader)),
+        };
+        after.and(lease).and(reader)
     }
 
     fn put(&self, table: &TableName) -> Put {
@@ -120,8 +151,15 @@ impl Checkpoint {
                 item.insert(HOLDER, holder);
             }
         }
+        if let Some(reader) = self.reader {
+            item.insert(READER, reader);
+        }
         item.insert(TIME, self.time_ms);
         item.insert(MOVED, self.moved_ms);
+        if self.is_ended {
+            item.insert(ENDED, true);
+            item.insert(EXPIRY, self.moved_ms.div_euclid(1000).saturating_add(ENDED_SECS));
+        }
         Put::new(table, item)
     }
 }
@@ -147,7 +185,8 @@ impl<'s> Checkpoints<'s> {
         let is_new = |consumer: &&Consumer| known.iter().all(|c| c.consumer != consumer.name);
         for consumer in consumers.iter().filter(is_new) {
             for shard in Feed::new(self.shared).shards().await? {
-                let checkpoint = self.at(&consumer.name, &shard, FeedStart::Now).await?;
+                let newest = Feed::new(self.shared).newest(&shard.id).await?;
+                let checkpoint = self.at(&consumer.name, &shard, &newest);
                 let put = checkpoint.put(&self.shared.table).when(Condition::missing(PARTITION));
                 match self.shared.store.put(put).await {
                     // Another process may have been faster.
@@ -167,39 +206,47 @@ impl<'s> Checkpoints<'s> {
             return Err(unknown(what, consumer, all.iter().map(|other| other.name.as_str())));
         }
         for shard in Feed::new(self.shared).shards().await? {
-            let put = self.at(consumer, &shard, to).await?.put(&self.shared.table);
+            let feed = Feed::new(self.shared);
+            let page = match to {
+                FeedStart::Now => feed.newest(&shard.id).await?,
+                // It begins when its parent has been read.
+                FeedStart::Oldest if shard.parent.is_some() => {
+                    let key = Checkpoint::key(consumer, &shard.id).to_item();
+                    self.shared.store.delete(Delete::new(&self.shared.table, key)).await?;
+                    continue;
+                }
+                FeedStart::Oldest => feed.oldest(&shard.id).await?,
+                FeedStart::After(next) => ChangePage { changes: vec![], next, is_ended: false },
+            };
+            let put = self.at(consumer, &shard, &page).put(&self.shared.table);
             self.shared.store.put(put).await?;
         }
         Ok(())
     }
 
-    /// A checkpoint at one end of a shard.
-    async fn at(
-        self,
-        consumer: &str,
-        shard: &ShardId,
-        end: FeedStart,
-    ) -> Result<Checkpoint, Error> {
-        let after = Feed::new(self.shared).end(shard, end).await?;
+    /// A checkpoint behind a page.
+    fn at(self, consumer: &str, shard: &Shard, page: &ChangePage) -> Checkpoint {
         let now_ms = self.shared.now_ms();
-        let initial = Checkpoint::initial(consumer, shard);
-        Ok(Checkpoint { after: Some(after), time_ms: now_ms, moved_ms: now_ms, ..initial })
+        Checkpoint {
+            after: Some(page.next),
+            time_ms: now_ms,
+            moved_ms: now_ms,
+            is_ended: page.is_ended,
+            ..Checkpoint::initial(consumer, &shard.id)
+        }
     }
 
-    /// Reads the checkpoints of a consumer in all shards.
+    /// Reads the checkpoints of a consumer in all shards, each after its parent.
     ///
     /// # Errors
     ///
     /// [`Error::Behind`] if it has some, and none of them is in a shard that exists: shards come and
     /// go, but not all at once while it reads. The store was restored, or the consumer away for
     /// longer than changes are kept.
-    pub(crate) async fn of(self, consumer: &str) -> Result<Vec<Checkpoint>, Error> {
-        let mut checkpoints = vec![];
-        for shard in Feed::new(self.shared).shards().await? {
-            checkpoints.push(self.get(consumer, &shard).await?);
-        }
-        if checkpoints.is_empty() || checkpoints.iter().any(|checkpoint| checkpoint.after.is_some())
-        {
+    pub(crate) async fn of(self, consumer: &str) -> Result<Vec<(Shard, Checkpoint)>, Error> {
+        let checkpoints = self.in_shards(consumer, Feed::new(self.shared).shards().await?).await?;
+        let mut all = checkpoints.iter();
+        if checkpoints.is_empty() || all.any(|(_, checkpoint)| checkpoint.after.is_some()) {
             return Ok(checkpoints);
         }
         let mut orphaned = self.all().await?;
@@ -208,21 +255,48 @@ impl<'s> Checkpoints<'s> {
             return Ok(checkpoints);
         };
         let oldest_ms = match checkpoints.first() {
-            Some(first) => Feed::new(self.shared).oldest_ms(&first.shard).await?,
+            Some((first, _)) => Feed::new(self.shared).oldest_ms(&first.id).await?,
             None => None,
         };
         Err(Error::Behind { consumer: consumer.to_owned(), seen_ms, oldest_ms })
     }
 
-    /// Reads the checkpoint of a consumer in a shard. A shard without one is newer than the
-    /// consumer, which reads all of it.
+    /// Reads the checkpoint of a consumer in a shard.
     pub(crate) async fn get(self, consumer: &str, shard: &ShardId) -> Result<Checkpoint, Error> {
-        let get = Get::new(&self.shared.table, Checkpoint::key(consumer, shard).to_item());
-        let Some(row) = self.shared.store.get(get).await? else {
-            return Ok(Checkpoint::initial(consumer, shard));
+        let row = self.shared.store.get(self.get_row(consumer, shard)).await?;
+        read_or_initial(row.as_ref(), consumer, shard)
+    }
+
+    /// Reads the checkpoints of a consumer in some shards, in one request if that is possible.
+    async fn in_shards(
+        self,
+        consumer: &str,
+        shards: Vec<Shard>,
+    ) -> Result<Vec<(Shard, Checkpoint)>, Error> {
+        let mut rows = vec![];
+        for some in shards.chunks(BATCH_GETS_MAX) {
+            let gets = some.iter().map(|shard| self.get_row(consumer, &shard.id)).collect();
+            let mut batch = BatchGet { gets };
+            while !batch.gets.is_empty() {
+                let got = self.shared.store.batch_get(batch).await?;
+                rows.extend(got.items.into_iter().map(|(_, row)| row));
+                batch = BatchGet { gets: got.unprocessed };
+            }
+        }
+        let pair = |shard: Shard| {
+            let key = Checkpoint::key(consumer, &shard.id).to_item();
+            let is_of_shard = |row: &&Item| {
+                key.iter().all(|(name, part)| row.get(name.as_str()) == Some(part))
+            };
+            let row = rows.iter().find(is_of_shard);
+            let checkpoint = read_or_initial(row, consumer, &shard.id)?;
+            Ok((shard, checkpoint))
         };
-        let what = || format!("The checkpoint of the consumer `{consumer}` cannot be read.");
-        Checkpoint::read(&row).ok_or_else(|| Error::damaged(what()))
+        shards.into_iter().map(pair).collect()
+    }
+
+    fn get_row(self, consumer: &str, shard: &ShardId) -> Get {
+        Get::new(&self.shared.table, Checkpoint::key(consumer, shard).to_item())
     }
 
     /// Replaces a checkpoint. Returns whether it was still stored.
@@ -240,4 +314,15 @@ impl<'s> Checkpoints<'s> {
         let rows = system_rows(&**store, table, RowKey::system(NAME, &[])).await?;
         Ok(rows.iter().filter_map(Checkpoint::read).collect())
     }
+}
+
+/// Reads a checkpoint. A shard without one is newer than the consumer, which reads all of it.
+fn read_or_initial(
+    row: Option<&Item>,
+    consumer: &str,
+    shard: &ShardId,
+) -> Result<Checkpoint, Error> {
+    let Some(row) = row else { return Ok(Checkpoint::initial(consumer, shard)) };
+    let what = || format!("The checkpoint of the consumer `{consumer}` cannot be read.");
+    Checkpoint::read(row).ok_or_else(|| Error::damaged(what()))
 }

@@ -1,7 +1,7 @@
 //! A run of one consumer: in each shard of the feed, it reads a page and handles its events.
 
 use keyloom_model::Target;
-use keyloom_store::{ChangePage, Error as StoreError};
+use keyloom_store::{ChangePage, Error as StoreError, Shard};
 
 use super::checkpoint::{Checkpoint, Checkpoints};
 use super::consumer::Consumer;
@@ -10,7 +10,9 @@ use super::feed::Feed;
 use super::handle::{Flow, Handling};
 use super::poster::Poster;
 use super::progress::{CHANGES_MAX, Progress};
+use super::reader_lease::ReaderLease;
 use super::select::Selected;
+use super::shard_order::ShardOrder;
 use super::waiting::WaitingLanes;
 use super::{Handlers, Work};
 use crate::db::Db;
@@ -24,19 +26,21 @@ pub(crate) struct ConsumerRun<'r> {
     pub(crate) work: &'r mut Work,
 }
 
+/// How soon to read again a shard whose children wait for its end.
+const WAITED_FOR_MS: i64 = 250;
+
 /// How far a run has come in a shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reached {
-    /// The end of the shard.
+    /// Behind the last change that it will ever have.
     End,
-    /// Some changes are left.
+    /// Anywhere before that, also behind the last change so far.
     Middle,
 }
 
 impl ConsumerRun<'_> {
-    /// Handles some events of each shard. A shard without a checkpoint may be a part of one that was
-    /// split, which is listed before it: to preserve the order of each entity's events, it is begun
-    /// only after all shards before it are read.
+    /// Handles some events of each shard. To preserve the order of each entity's events, a shard is
+    /// begun only when its parent has been read to its end.
     pub(crate) async fn run(mut self) -> Result<(), Error> {
         let checkpoints = match Checkpoints::new(&self.db.shared).of(&self.consumer.name).await {
             Err(error @ Error::Behind { .. }) => {
@@ -45,16 +49,25 @@ impl ConsumerRun<'_> {
             }
             checkpoints => checkpoints?,
         };
-        let mut are_read = true;
-        for checkpoint in checkpoints {
-            if checkpoint.after.is_none() && !are_read {
-                self.work.call_again();
+        let shards: Vec<Shard> = checkpoints.iter().map(|(shard, _)| shard.clone()).collect();
+        let mut order = ShardOrder::new(&shards);
+        for (shard, checkpoint) in checkpoints {
+            if checkpoint.is_ended {
+                order.end(&shard.id);
                 continue;
             }
+            if checkpoint.after.is_none() && !order.may_begin(&shard.id) {
+                let soon_ms = self.db.shared.now_ms().saturating_add(WAITED_FOR_MS);
+                self.work.call_at(soon_ms);
+                continue;
+            }
+            let lease = ReaderLease::new(&self.db.shared);
+            let Some(checkpoint) = lease.take(checkpoint, self.work).await? else { continue };
+            self.work.shards += 1;
             match self.shard(checkpoint).await {
-                Ok(reached) => are_read &= reached == Reached::End,
+                Ok(Reached::End) => order.end(&shard.id),
+                Ok(Reached::Middle) => {}
                 Err(error @ (Error::Behind { .. } | Error::Damaged { .. })) => {
-                    are_read = false;
                     self.work.problems.push(error);
                 }
                 Err(error) => return Err(error),
@@ -78,8 +91,8 @@ impl ConsumerRun<'_> {
                 return Ok(Reached::Middle);
             }
         }
-        progress.end_page(&page, &self.handlers.scanned, self.work).await?;
-        Ok(if page.changes.len() < CHANGES_MAX { Reached::End } else { Reached::Middle })
+        let is_end = progress.end_page(&page, &self.handlers.scanned, self.work).await?;
+        Ok(if is_end { Reached::End } else { Reached::Middle })
     }
 
     /// Delivers events to a webhook, or calls the handler.

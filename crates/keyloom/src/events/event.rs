@@ -138,6 +138,14 @@ impl Event {
         Ok(Some(Event::new(schema, at, EntityChange { key, kind, old, new: None })))
     }
 
+    /// Whether the database of a tenant, or of all, has the entity.
+    pub(crate) fn is_seen_by(&self, tenant: Option<&Value>) -> bool {
+        match (tenant, &self.tenant) {
+            (None, _) | (_, None) => true,
+            (Some(tenant), Some(of)) => tenant == of,
+        }
+    }
+
     /// Returns what is known of a change that cannot be read.
     pub(crate) fn unreadable(schema: &Arc<Schema>, at: FeedChange<'_>, key: EntityKey) -> Event {
         let kind = TriggeringChange::Update;

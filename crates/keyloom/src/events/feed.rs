@@ -1,11 +1,12 @@
 //! The change feed of the table, shard by shard, and the events in it.
 
 use keyloom_store::{
-    ChangePage, Error as StoreError, FeedStart, Invalid, ReadChanges, SeqNo, ShardId,
+    ChangePage, Error as StoreError, FeedStart, Invalid, ReadChanges, SeqNo, Shard, ShardId,
 };
 use keyloom_value::Value;
 
 use super::event::FeedChange;
+use super::shard_order::ShardOrder;
 use super::{Event, Position};
 use crate::db::Shared;
 use crate::error::Error;
@@ -21,6 +22,13 @@ pub struct EventPage {
     pub next: Position,
     /// Whether there may be more at once.
     pub is_full: bool,
+}
+
+impl EventPage {
+    /// A page without events, at a position.
+    pub fn empty(next: Position) -> EventPage {
+        EventPage { events: vec![], next, is_full: false }
+    }
 }
 
 /// Reads the change feed.
@@ -44,8 +52,8 @@ impl<'s> Feed<'s> {
         Feed { shared }
     }
 
-    /// Lists the shards of the feed.
-    pub(crate) async fn shards(self) -> Result<Vec<ShardId>, Error> {
+    /// Lists the shards of the feed, each after its parent.
+    pub(crate) async fn shards(self) -> Result<Vec<Shard>, Error> {
         Ok(self.shared.store.shards(self.shared.table.clone()).await?)
     }
 
@@ -68,26 +76,33 @@ impl<'s> Feed<'s> {
         Ok(oldest.map(|change| i64::try_from(change.at.0).unwrap_or(i64::MAX)))
     }
 
-    /// Returns the sequence number before the oldest change that is kept, or after the newest one.
-    pub(crate) async fn end(self, shard: &ShardId, end: FeedStart) -> Result<SeqNo, Error> {
-        match end {
-            FeedStart::After(seq) => Ok(seq),
-            FeedStart::Now => Ok(self.changes(shard, end, 1).await?.next),
-            FeedStart::Oldest => {
-                let page = self.changes(shard, end, 1).await?;
-                let first = page.changes.first().map(|change| change.seq.0.saturating_sub(1));
-                Ok(first.map_or(page.next, SeqNo))
-            }
-        }
+    /// Returns an empty page before the oldest change that is kept.
+    pub(crate) async fn oldest(self, shard: &ShardId) -> Result<ChangePage, Error> {
+        let page = self.changes(shard, FeedStart::Oldest, 1).await?;
+        let first = page.changes.first().map(|change| change.seq.0.saturating_sub(1));
+        let next = first.map_or(page.next, SeqNo);
+        let is_ended = page.is_ended && page.changes.is_empty();
+        Ok(ChangePage { changes: vec![], next, is_ended })
+    }
+
+    /// Returns an empty page after the newest change.
+    pub(crate) async fn newest(self, shard: &ShardId) -> Result<ChangePage, Error> {
+        self.changes(shard, FeedStart::Now, 1).await
     }
 
     /// Returns the position after everything that has happened.
     pub(crate) async fn newest_position(self) -> Result<Position, Error> {
+        let shards = self.shards().await?;
+        let mut order = ShardOrder::new(&shards);
         let mut position = Position::default();
-        for shard in self.shards().await? {
-            let newest = self.end(&shard, FeedStart::Now).await?;
-            position.0.insert(shard, newest);
+        for shard in &shards {
+            let newest = self.newest(&shard.id).await?;
+            position.0.insert(shard.id.clone(), newest.next);
+            if newest.is_ended {
+                order.end(&shard.id);
+            }
         }
+        order.trim(&mut position);
         Ok(position)
     }
 
@@ -95,16 +110,22 @@ impl<'s> Feed<'s> {
     pub(crate) async fn events(self, read: ReadEvents<'_>) -> Result<EventPage, Error> {
         let schema = self.shared.schema();
         let mut position = read.after.clone();
-        let mut page = EventPage { events: vec![], next: read.after.clone(), is_full: false };
+        let mut page = EventPage::empty(read.after.clone());
         let shards = self.shards().await?;
         check_known(read.after, &shards)?;
-        for shard in shards {
-            let start =
-                position.0.get(&shard).map_or(FeedStart::Oldest, |seq| FeedStart::After(*seq));
-            let changes = self.changes(&shard, start, read.limit).await?;
+        let mut order = ShardOrder::new(&shards);
+        order.end_ancestors(read.after);
+        for shard in shards.iter().map(|shard| &shard.id) {
+            let start = match position.0.get(shard) {
+                Some(seq) => FeedStart::After(*seq),
+                None if order.may_begin(shard) => FeedStart::Oldest,
+                // It was read before, or its parent was not read to its end yet.
+                None => continue,
+            };
+            let changes = self.changes(shard, start, read.limit).await?;
             page.is_full |= changes.changes.len() >= read.limit;
             for change in &changes.changes {
-                let at = FeedChange { shard: &shard, change };
+                let at = FeedChange { shard, change };
                 let Some(mut event) = Event::of(&schema, at)? else { continue };
                 if read.selects(&event, &schema) {
                     position.0.insert(shard.clone(), change.seq);
@@ -112,8 +133,12 @@ impl<'s> Feed<'s> {
                     page.events.push(event);
                 }
             }
-            position.0.insert(shard, changes.next);
+            position.0.insert(shard.clone(), changes.next);
+            if changes.is_ended {
+                order.end(shard);
+            }
         }
+        order.trim(&mut position);
         page.next = position;
         Ok(page)
     }
@@ -122,20 +147,16 @@ impl<'s> Feed<'s> {
 impl ReadEvents<'_> {
     fn selects(&self, event: &Event, schema: &Schema) -> bool {
         let is_job = event.entity_id(schema) == schema.model().jobs();
-        let is_visible = match (self.tenant, &event.tenant) {
-            (None, _) | (_, None) => true,
-            (Some(tenant), Some(of)) => tenant == of,
-        };
-        is_visible && !is_job
+        event.is_seen_by(self.tenant) && !is_job
     }
 }
 
 /// Refuses a position none of whose shards exists. Shards come and go, but not all at once while
 /// somebody reads.
-fn check_known(position: &Position, shards: &[ShardId]) -> Result<(), Error> {
+fn check_known(position: &Position, shards: &[Shard]) -> Result<(), Error> {
     let mut named = position.0.keys();
     match named.clone().next() {
-        Some(shard) if !named.any(|shard| shards.contains(shard)) => {
+        Some(shard) if !named.any(|named| shards.iter().any(|shard| shard.id == *named)) => {
             let shard = shard.clone();
             Err(StoreError::from(Invalid::Shard { shard }).into())
         }

@@ -18,13 +18,19 @@ use crate::db::{Db, Shared};
 use crate::error::Error;
 
 /// How often a process that runs jobs writes its row.
-const BEAT_MS: i64 = 2_000;
+pub(crate) const BEAT_MS: i64 = 2_000;
+/// How often a process writes its row that only reads the feed.
+const IDLE_BEAT_MS: i64 = 10_000;
+/// How long a process counts as a reader of the feed after it has read.
+const READING_MS: u64 = 60_000;
+/// For how long a process is assumed to be alive without asking again.
+const ALIVE_MS: u64 = 10_000;
 /// How old the row may be when a job is taken, and how long ago the heartbeat may have been called.
 const FRESH_MS: u64 = 3_000;
 /// How often a process reads the rows of the others.
 const LOOK_MS: i64 = 1_000;
-/// How long a row must stay the same until its process counts as gone: two writes may fail.
-const SILENT_MS: i64 = 6_000;
+/// How many beats a process may miss until it counts as gone, less one.
+const BEATS: i64 = 3;
 /// The bound of ids: every JSON parser reads smaller integers exactly.
 const IDS: u64 = 1 << 53;
 
@@ -42,6 +48,12 @@ struct State {
     called_ms: Option<i64>,
     /// The value in the row of this process.
     written_ms: Option<i64>,
+    /// How often the row says that it is written.
+    every_ms: i64,
+    /// When this process read the feed last.
+    read_ms: Option<i64>,
+    /// When others were seen to be alive that this process has asked for.
+    alive: BTreeMap<u64, i64>,
     /// How many jobs are running.
     running: usize,
     /// Whether a job was taken since the row was written.
@@ -58,6 +70,8 @@ struct Sighting {
     seen: i64,
     /// Since when it has this value, by the clock of this process.
     since_ms: i64,
+    /// How often it should change.
+    every_ms: i64,
 }
 
 /// A job that is running in this process, until it is dropped.
@@ -101,9 +115,11 @@ impl Heart {
             }
             let sighting = match known.remove(&row.id) {
                 Some(before) if before.seen == row.seen => before,
-                Some(_) | None => Sighting { seen: row.seen, since_ms: read_ms },
+                Some(_) | None => {
+                    Sighting { seen: row.seen, since_ms: read_ms, every_ms: row.every_ms }
+                }
             };
-            if asked_ms >= sighting.since_ms.saturating_add(SILENT_MS) {
+            if asked_ms >= sighting.silent_ms() {
                 gone.push(row);
             }
             state.others.insert(row.id, sighting);
@@ -114,12 +130,14 @@ impl Heart {
     /// Returns when the next of the others will have been silent for long enough.
     pub(crate) fn next_verdict_ms(&self) -> Option<i64> {
         let state = self.lock();
-        let silent = state.others.values().map(|other| other.since_ms.saturating_add(SILENT_MS));
+        let silent = state.others.values().map(|other| other.silent_ms());
         silent.min().map(|silent_ms| silent_ms.max(state.look_ms))
     }
 
     pub(crate) fn forget(&self, worker: Worker) {
-        self.lock().others.remove(&worker.id);
+        let mut state = self.lock();
+        state.others.remove(&worker.id);
+        state.alive.remove(&worker.id);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -127,7 +145,29 @@ impl Heart {
     }
 }
 
+impl Sighting {
+    /// When its process counts as gone unless the row changes: some writes may fail.
+    fn silent_ms(&self) -> i64 {
+        self.since_ms.saturating_add(self.every_ms.saturating_mul(BEATS))
+    }
+}
+
 impl State {
+    fn is_busy(&self) -> bool {
+        self.running > 0 || self.is_used
+    }
+
+    fn is_reading(&self, now_ms: i64) -> bool {
+        self.read_ms.is_some_and(|read_ms| read_ms.abs_diff(now_ms) <= READING_MS)
+    }
+
+    /// Whether the row is as old as it says that it may be, or says that of a busy process.
+    fn is_beat_due(&self, now_ms: i64) -> bool {
+        let Some(written_ms) = self.written_ms else { return true };
+        let age_ms = now_ms.abs_diff(written_ms);
+        self.every_ms != IDLE_BEAT_MS || age_ms >= (IDLE_BEAT_MS - BEAT_MS).unsigned_abs()
+    }
+
     fn is_called(&self, now_ms: i64) -> bool {
         self.called_ms.is_some_and(|called_ms| called_ms.abs_diff(now_ms) <= FRESH_MS)
     }
@@ -148,7 +188,8 @@ impl<'s> Heartbeat<'s> {
         Heartbeat { shared }
     }
 
-    /// Writes the row of this process if jobs are running, or were a moment ago.
+    /// Writes the row of this process if jobs are running, or were a moment ago, and less often if it
+    /// reads the feed.
     pub(crate) async fn call(self) -> Result<Next, Error> {
         let has_jobs = self.shared.schema().model().jobs().is_some();
         if !has_jobs || self.shared.store.opening().is_some() {
@@ -158,7 +199,7 @@ impl<'s> Heartbeat<'s> {
         let is_needed = {
             let mut state = self.shared.heart.lock();
             state.called_ms = Some(now_ms);
-            state.running > 0 || state.is_used
+            state.is_busy() || (state.is_reading(now_ms) && state.is_beat_due(now_ms))
         };
         if is_needed {
             self.beat().await?;
@@ -175,7 +216,7 @@ impl<'s> Heartbeat<'s> {
             state.id.take().zip(written_ms)
         };
         let Some((id, seen)) = own else { return Ok(()) };
-        Orphans::new(db).bury(Worker { id, seen }).await.map(drop)
+        Orphans::new(db).bury(Worker { id, seen, every_ms: BEAT_MS }).await.map(drop)
     }
 
     /// Returns the holder to store in a job that is taken now. None if nobody would notice that this
@@ -201,15 +242,55 @@ impl<'s> Heartbeat<'s> {
         Ok(state.id)
     }
 
+    /// Returns this process as a reader of the feed. None if it needs no lease, because no other can
+    /// read, or can have none, because nobody would notice that it is gone.
+    pub(crate) async fn reader(self) -> Result<Option<u64>, Error> {
+        let now_ms = self.shared.now_ms();
+        if self.shared.store.opening().is_some() {
+            return Ok(None);
+        }
+        let has_row = {
+            let mut state = self.shared.heart.lock();
+            if !state.is_called(now_ms) {
+                return Ok(None);
+            }
+            state.read_ms = Some(now_ms);
+            let is_young = |written_ms: i64| written_ms.abs_diff(now_ms) <= READING_MS;
+            state.id.is_some() && state.written_ms.is_some_and(is_young)
+        };
+        if !has_row {
+            self.beat().await?;
+        }
+        Ok(self.shared.heart.lock().id)
+    }
+
+    /// Whether another process has a row. Asks rarely.
+    pub(crate) async fn is_alive(self, other: u64) -> Result<bool, Error> {
+        let now_ms = self.shared.now_ms();
+        let seen_ms = self.shared.heart.lock().alive.get(&other).copied();
+        if seen_ms.is_some_and(|seen_ms| seen_ms.abs_diff(now_ms) < ALIVE_MS) {
+            return Ok(true);
+        }
+        let is_alive = Workers::new(self.shared).has(other).await?;
+        let mut state = self.shared.heart.lock();
+        state.alive.remove(&other);
+        if is_alive {
+            state.alive.insert(other, now_ms);
+        }
+        Ok(is_alive)
+    }
+
     /// Writes the row of this process.
     async fn beat(self) -> Result<(), Error> {
         let now_ms = self.shared.now_ms();
         let drawn = self.shared.stamps.below(IDS)?;
         let own = {
             let mut state = self.shared.heart.lock();
+            let every_ms = if state.is_busy() { BEAT_MS } else { IDLE_BEAT_MS };
+            state.every_ms = every_ms;
             state.is_used = state.running > 0;
             let seen = state.written_ms.map_or(now_ms, |written_ms| now_ms.max(written_ms + 1));
-            Worker { id: *state.id.get_or_insert(drawn), seen }
+            Worker { id: *state.id.get_or_insert(drawn), seen, every_ms }
         };
         Workers::new(self.shared).put(own).await?;
         self.shared.heart.lock().written_ms = Some(own.seen);

@@ -86,7 +86,19 @@ impl JobRunner<'_> {
         let list = self.db.list(JOB, BY_STATUS).by("status", overdue.status.word());
         let until_ms = now_ms.saturating_sub(overdue.by_ms);
         let due = list.clone().at_most("due", until_ms).limit(DUE_MAX);
-        let mut jobs = match first_wanted(due, is_wanted).await {
+        // Mostly none is due, and one read says so and when the first one will be.
+        let jobs = match list.clone().limit(1).read().await {
+            Ok(first) => match first.items.first() {
+                None => return Ok(vec![]),
+                Some(first) if number(first, "due") > until_ms => {
+                    self.work.call_at(number(first, "due").saturating_add(overdue.by_ms));
+                    return Ok(vec![]);
+                }
+                Some(_) => first_wanted(due, is_wanted).await,
+            },
+            Err(error) => Err(error),
+        };
+        let mut jobs = match jobs {
             Ok(jobs) => jobs,
             Err(Error::Building { .. }) => {
                 self.work.call_at(now_ms.saturating_add(BUILDING_MS));

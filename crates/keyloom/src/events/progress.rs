@@ -131,38 +131,43 @@ impl Progress {
     pub(crate) async fn is_overtaken(&self) -> Result<bool, Error> {
         let stored = Checkpoints::new(&self.db.shared);
         let stored = stored.get(&self.checkpoint.consumer, &self.checkpoint.shard).await?;
-        Ok(stored.after != self.checkpoint.after || stored.lease != self.checkpoint.lease)
+        let own = &self.checkpoint;
+        Ok((stored.after, stored.lease, stored.reader) != (own.after, own.lease, own.reader))
     }
 
-    /// Ends a page: moves the checkpoint behind it if something was handled, or if the feed could
-    /// be trimmed past it. Otherwise writes nothing, because writing is a change too.
+    /// Ends a page: moves the checkpoint behind it if something was handled, if the shard has ended,
+    /// or if the feed could be trimmed past it. Otherwise writes nothing, because writing is a change
+    /// too. Returns whether the consumer has now seen all of the shard.
     pub(crate) async fn end_page(
         self,
         page: &ChangePage,
         scanned: &Scanned,
         work: &mut Work,
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let now_ms = self.db.shared.now_ms();
         let is_full = page.changes.len() >= CHANGES_MAX;
         let is_due = now_ms.saturating_sub(self.checkpoint.moved_ms) >= IDLE_MS;
-        let is_new = self.checkpoint.after != Some(page.next);
+        let is_new = self.checkpoint.after != Some(page.next) || page.is_ended;
         if is_full {
             work.call_again();
         }
-        if !is_new || !(self.is_ahead || is_full || is_due) {
+        if !is_new || !(self.is_ahead || is_full || is_due || page.is_ended) {
             scanned.note(&self.checkpoint, page.next);
-            return Ok(());
+            return Ok(false);
         }
         let time_ms = page.changes.last().map(|last| i64::try_from(last.at.0).unwrap_or(i64::MAX));
         let next = Checkpoint {
             after: Some(page.next),
             time_ms: time_ms.unwrap_or(self.checkpoint.time_ms),
             moved_ms: now_ms,
+            is_ended: page.is_ended,
             ..self.checkpoint.clone()
         };
-        if !Checkpoints::new(&self.db.shared).replace(&self.checkpoint, &next).await? {
+        let is_moved = Checkpoints::new(&self.db.shared).replace(&self.checkpoint, &next).await?;
+        // Others go on from there: the next shards, or the process that has moved it.
+        if !is_moved || page.is_ended {
             work.call_again();
         }
-        Ok(())
+        Ok(is_moved && page.is_ended)
     }
 }

@@ -16,7 +16,7 @@ pub(crate) struct Scanned(Mutex<BTreeMap<(String, ShardId), Range>>);
 
 #[derive(Clone, Copy, Debug)]
 struct Range {
-    after: SeqNo,
+    after: Option<SeqNo>,
     to: SeqNo,
 }
 
@@ -25,16 +25,15 @@ impl Scanned {
     pub(crate) fn start(&self, checkpoint: &Checkpoint) -> FeedStart {
         let ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match ranges.get(&key(checkpoint)) {
-            Some(range) if checkpoint.after == Some(range.after) => FeedStart::After(range.to),
+            Some(range) if checkpoint.after == range.after => FeedStart::After(range.to),
             Some(_) | None => checkpoint.start(),
         }
     }
 
     /// Records that nothing up to `to` is for the consumer.
     pub(crate) fn note(&self, checkpoint: &Checkpoint, to: SeqNo) {
-        let Some(after) = checkpoint.after else { return };
         let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        ranges.insert(key(checkpoint), Range { after, to });
+        ranges.insert(key(checkpoint), Range { after: checkpoint.after, to });
     }
 }
 

@@ -17,6 +17,8 @@ pub struct Work {
     pub jobs: u32,
     /// Interrupted large deletions that were finished.
     pub deletions: u32,
+    /// Shards of the feed that were read, for all consumers together.
+    pub shards: u32,
     /// How many of these events and jobs failed.
     pub failures: u32,
     /// What keeps single consumers from going on; the others have gone on.
@@ -39,34 +41,45 @@ pub enum Next {
 impl Work {
     /// Takes one step.
     pub(crate) async fn step(db: &Db, handlers: &Handlers) -> Result<Work, Error> {
-        handlers.check(db)?;
-        let mut work = Work {
-            events: 0,
-            jobs: 0,
-            deletions: 0,
-            failures: 0,
-            problems: vec![],
-            next: Next::Idle,
-        };
+        let mut work = Work::of_events(db, handlers).await?;
         match db.resume_deletions().await {
             // Other processes are at it. Events and jobs need not wait for them.
             Err(error @ Error::Contended) => work.problems.push(error),
             count => work.deletions = count?,
         }
-        let schema = db.shared.schema();
-        let consumers = Consumer::all(schema.model());
+        if db.shared.schema().model().jobs().is_some() {
+            JobRunner { db, handlers, work: &mut work }.run_due().await?;
+        }
+        work.call_again_if_busy();
+        Ok(work)
+    }
+
+    /// Takes the part of a step that handles events.
+    pub(crate) async fn of_events(db: &Db, handlers: &Handlers) -> Result<Work, Error> {
+        handlers.check(db)?;
+        let mut work = Work {
+            events: 0,
+            jobs: 0,
+            deletions: 0,
+            shards: 0,
+            failures: 0,
+            problems: vec![],
+            next: Next::Idle,
+        };
+        let consumers = Consumer::all(db.shared.schema().model());
         for consumer in consumers.iter().filter(|consumer| handlers.has(&consumer.target)) {
             let Some(_claim) = handlers.claims.claim(&consumer.name) else { continue };
             ConsumerRun { db, consumer, handlers, work: &mut work }.run().await?;
         }
-        if schema.model().jobs().is_some() {
-            JobRunner { db, handlers, work: &mut work }.run_due().await?;
-        }
-        // Others may have waited for what was done.
-        if work.events + work.jobs > 0 {
-            work.call_again();
-        }
+        work.call_again_if_busy();
         Ok(work)
+    }
+
+    /// Others may have waited for what was done.
+    fn call_again_if_busy(&mut self) {
+        if self.events + self.jobs > 0 {
+            self.call_again();
+        }
     }
 
     /// Asks for the next step at once.

@@ -1,7 +1,8 @@
-//! The rows of processes that run jobs on a shared store.
+//! The rows of processes that run jobs, or read the feed, on a shared store.
 //!
 //! ```text
-//! ("m", "worker") / id   seen: when it was written, larger each time; when it expires
+//! ("m", "worker") / id   seen: when it was written, larger each time; every: how often that
+//!                         should be; when it expires
 //! ```
 
 use keyloom_model::RowKey;
@@ -9,20 +10,24 @@ use keyloom_model::attribute::{EXPIRY, SORT};
 use keyloom_store::{Delete, Error as StoreError, Get, Put};
 use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
+use super::heartbeat::BEAT_MS;
 use crate::db::Shared;
 use crate::error::Error;
 use crate::system_rows::system_rows;
 
 const NAME: &str = "worker";
 const SEEN: &str = "seen";
+const EVERY: &str = "every";
 /// How long a row is kept that nobody writes or removes. No lease is as long.
 const KEPT_SECS: i64 = 30 * 24 * 3600;
 
-/// The row of a process that runs jobs.
+/// The row of a process that runs jobs or reads the feed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Worker {
     pub(crate) id: u64,
     pub(crate) seen: i64,
+    /// How often it is written, in milliseconds.
+    pub(crate) every_ms: i64,
 }
 
 impl Worker {
@@ -35,7 +40,9 @@ impl Worker {
         let sort = KeyBytes::decode(row.get(SORT)?.as_b()?).ok()?;
         let [id] = &sort[..] else { return None };
         let id = u64::try_from(id.as_n()?.to_i64()?).ok()?;
-        Some(Worker { id, seen: row.get(SEEN)?.as_n().and_then(Number::to_i64)? })
+        let ms = |name| row.get(name)?.as_n().and_then(Number::to_i64);
+        // Version 0.1 wrote it only while jobs were running.
+        Some(Worker { id, seen: ms(SEEN)?, every_ms: ms(EVERY).unwrap_or(BEAT_MS) })
     }
 
     fn key(id: u64) -> Item {
@@ -45,6 +52,7 @@ impl Worker {
     fn to_item(self, now_ms: i64) -> Item {
         let mut item = Worker::key(self.id);
         item.insert(SEEN, self.seen);
+        item.insert(EVERY, self.every_ms);
         item.insert(EXPIRY, now_ms.div_euclid(1000).saturating_add(KEPT_SECS));
         item
     }

@@ -7,8 +7,8 @@ use keyloom::Change;
 use keyloom::events::{Effects, Handlers, Next};
 use keyloom_model::attribute::PARTITION;
 use keyloom_store::{
-    Answer, Change as RowChange, ChangePage, FeedStart, ReadChanges, SeqNo, ShardId, Store,
-    TableName,
+    Answer, Change as RowChange, ChangePage, FeedStart, ReadChanges, SeqNo, Shard, ShardId,
+    Store, TableName,
 };
 use keyloom_testkit::{Front, InFront, ManualClock, Random};
 use keyloom_value::{Item, Value};
@@ -36,13 +36,16 @@ impl Parted {
     }
 
     async fn page(&self, read: ReadChanges) -> Result<ChangePage, keyloom_store::Error> {
-        let all = self.store.shards(read.table.clone()).await?.remove(0);
+        let all = self.store.shards(read.table.clone()).await?.remove(0).id;
         let whole = ReadChanges { shard: all, limit: 100_000, ..read.clone() };
         let mut page = self.store.changes(whole).await?;
+        let split = *self.split.lock().unwrap();
+        page.is_ended = read.shard.0 == "a" && split.is_some();
         page.changes.retain(|change| self.part_of(change) == read.shard.0);
         if page.changes.len() > read.limit {
             page.changes.truncate(read.limit);
             page.next = page.changes.last().map_or(page.next, |last| last.seq);
+            page.is_ended = false;
         }
         Ok(page)
     }
@@ -53,12 +56,14 @@ impl Front for Parted {
         &*self.store
     }
 
-    fn shards(&self, _: TableName) -> Answer<'_, Vec<ShardId>> {
-        let parts: &[&str] = match *self.split.lock().unwrap() {
-            None => &["a"],
-            Some(_) => &["a", "b", "c"],
+    fn shards(&self, _: TableName) -> Answer<'_, Vec<Shard>> {
+        let parts: &[(&str, Option<&str>)] = match *self.split.lock().unwrap() {
+            None => &[("a", None)],
+            Some(_) => &[("a", None), ("b", Some("a")), ("c", Some("a"))],
         };
-        let parts = parts.iter().map(|part| ShardId((*part).to_owned())).collect();
+        let id = |part: &str| ShardId(part.to_owned());
+        let parts = parts.iter().map(|(part, parent)| Shard { id: id(part), parent: parent.map(id) });
+        let parts = parts.collect();
         Box::pin(async { Ok(parts) })
     }
 
@@ -112,7 +117,7 @@ fn a_shard_that_splits_loses_nothing_and_keeps_the_order_of_each_entity() {
     // The shard splits while much of it is unread.
     let table = TableName::new("keyloom").unwrap();
     let all = store.0.store.shards(table.clone());
-    let all = block_on(all).unwrap().remove(0);
+    let all = block_on(all).unwrap().remove(0).id;
     let now = ReadChanges { table, shard: all, start: FeedStart::Now, limit: 1 };
     let now = block_on(store.0.store.changes(now)).unwrap().next;
     *store.0.split.lock().unwrap() = Some(now);

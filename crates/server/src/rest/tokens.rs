@@ -1,4 +1,4 @@
-//! The tokens of a store, in a table of their own.
+//! The tokens of a database, in a table of their own.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,32 +13,35 @@ use keyloom_value::Condition;
 
 use super::token::{ID, Token, TokenRequest, is_id, parts};
 
-const TABLE: &str = "keyloom.tokens";
+/// What the name of the table of a database becomes for its tokens. In a data directory, whose table
+/// is `keyloom`, that is `keyloom.tokens`.
+const SUFFIX: &str = ".tokens";
 
 /// The tokens that clients authenticate with.
 ///
 /// As long as there are none, no authentication is required: a server without tokens accepts loopback
 /// requests only. From the first token on every request needs one, even after the last one is revoked.
 pub struct Tokens {
-    store: Arc<dyn Store>,
-    table: TableName,
+    pub(super) store: Arc<dyn Store>,
+    pub(super) table: TableName,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    is_open: AtomicBool,
+    pub(super) is_open: AtomicBool,
 }
 
 impl Tokens {
-    /// Opens the tokens of a store, and creates the table if it does not exist.
+    /// Opens the tokens of the database in a table, and creates their own table if it does not exist.
     ///
     /// # Errors
     ///
-    /// If the store fails.
+    /// If the store fails, or the name of the table is too long to have tokens.
     pub async fn open(
         store: Arc<dyn Store>,
+        table: &str,
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Result<Tokens, Error> {
-        let table = TableName::new(TABLE).map_err(StoreError::from)?;
+        let table = table_of(table)?;
         let spec = TableSpec::new(table.clone(), KeySchema::partition(ID, KeyType::S));
         match store.create_table(spec).await {
             Ok(_) | Err(StoreError::TableExists { .. }) => {}
@@ -118,19 +121,7 @@ impl Tokens {
     }
 
     async fn rows(&self) -> Result<Vec<Item>, Error> {
-        let mut scan = Scan::new(&self.table);
-        let mut rows = vec![];
-        loop {
-            let page = match self.store.scan(scan.clone()).await {
-                Err(StoreError::TableNotFound { .. }) => return Ok(rows),
-                page => page?,
-            };
-            rows.extend(page.items);
-            match page.last_key {
-                None => return Ok(rows),
-                start => scan.start = start,
-            }
-        }
+        rows(&*self.store, &self.table).await
     }
 
     /// Revokes a token. Returns false if none has this id.
@@ -157,6 +148,28 @@ impl Tokens {
         let item = self.store.get(Get::new(&self.table, key)).await?;
         let token = item.as_ref().and_then(Token::from_item);
         Ok(token.filter(|token| token.admits(secret, self.clock.now())))
+    }
+}
+
+/// Returns the name of the table with the tokens of the database in a table.
+pub(super) fn table_of(table: &str) -> Result<TableName, Error> {
+    Ok(TableName::new(&format!("{table}{SUFFIX}")).map_err(StoreError::from)?)
+}
+
+/// Returns all rows of a table; none if it does not exist.
+pub(super) async fn rows(store: &dyn Store, table: &TableName) -> Result<Vec<Item>, Error> {
+    let mut scan = Scan::new(table);
+    let mut rows = vec![];
+    loop {
+        let page = match store.scan(scan.clone()).await {
+            Err(StoreError::TableNotFound { .. }) => return Ok(rows),
+            page => page?,
+        };
+        rows.extend(page.items);
+        match page.last_key {
+            None => return Ok(rows),
+            start => scan.start = start,
+        }
     }
 }
 

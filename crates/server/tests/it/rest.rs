@@ -32,6 +32,7 @@ mod readiness;
 mod served;
 mod serving;
 mod stages;
+mod shared_tokens;
 mod tokens;
 mod uniques;
 mod unmatched;

@@ -13,7 +13,7 @@ use crate::slice::{Interrupt, interruptible, leave_interrupting, yield_point};
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Damage, Delete,
     Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName,
-    SetPart, SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec, Time,
+    SetPart, SetSize, Sets, Shard, Store, TableDescription, TableName, TableSpec, Time,
     TransactGet, TransactWrite, UpdateItem,
 };
 
@@ -482,7 +482,7 @@ impl Store for Engine {
         })
     }
 
-    fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
+    fn shards(&self, table: TableName) -> Answer<'_, Vec<Shard>> {
         self.read(move |view| feed::shards(view, self.shared.ids, &table))
     }
 

@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use crate::{
-    Cause, Change, ChangePage, Error, Feed, FeedStart, Invalid, ReadChanges, SeqNo, ShardId,
-    TableName,
+    Cause, Change, ChangePage, Error, Feed, FeedStart, Invalid, ReadChanges, SeqNo, Shard,
+    ShardId, TableName,
 };
 
 use super::directory::StoreIds;
@@ -20,9 +20,12 @@ const READ_BYTES_MAX: usize = 16 << 20;
 
 /// Returns the one shard of a feed. It is named after the store's history: in a restored store,
 /// earlier sequence numbers refer to other changes, or to none yet.
-pub(crate) fn shards(view: &View, ids: StoreIds, name: &TableName) -> Result<Vec<ShardId>, Error> {
+pub(crate) fn shards(view: &View, ids: StoreIds, name: &TableName) -> Result<Vec<Shard>, Error> {
     match view.catalog.table(name)?.spec.feed {
-        Feed::Images => Ok(vec![ShardId(format!("all-{:016x}", ids.history))]),
+        Feed::Images => {
+            let id = ShardId(format!("all-{:016x}", ids.history));
+            Ok(vec![Shard { id, parent: None }])
+        }
         Feed::Off => Err(Error::NoFeed { table: name.clone() }),
     }
 }
@@ -35,7 +38,7 @@ pub(crate) fn changes(
     (log, synced): (&LogDirectory, CommitNo),
     read: &ReadChanges,
 ) -> Result<ChangePage, Error> {
-    if !shards(view, ids, &read.table)?.contains(&read.shard) {
+    if shards(view, ids, &read.table)?.iter().all(|shard| shard.id != read.shard) {
         return Err(Invalid::Shard { shard: read.shard.clone() }.into());
     }
     if read.limit == 0 {
@@ -72,7 +75,7 @@ fn changes_of(
         FeedStart::Now => end_of(newest),
     };
     let after = after.max(end_of(table.feed_since));
-    let page = ChangePage { changes: Vec::new(), next: after };
+    let page = ChangePage { changes: Vec::new(), next: after, is_ended: false };
     let mut reading = Reading { view, table, after, newest, limit: read.limit, page };
     reading.run(&segments)?;
     Ok(reading.page)

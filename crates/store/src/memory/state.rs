@@ -12,7 +12,7 @@ use crate::limits::{BATCH_GET_BYTES_MAX, TOKEN_TTL_MS};
 use crate::numbers::{Added, added};
 use crate::{
     AddNumber, Alteration, BatchAction, BatchGet, BatchGot, BatchWrite, Cause, ChangePage, Delete,
-    Error, Feed, FeedStart, Get, Invalid, Put, ReadChanges, SeqNo, ShardId, TableDescription,
+    Error, Feed, FeedStart, Get, Invalid, Put, ReadChanges, SeqNo, Shard, ShardId, TableDescription,
     TableName, TableSpec, Time, TransactAction, TransactGet, TransactWrite, UpdateItem, validate,
 };
 
@@ -204,15 +204,15 @@ impl State {
         Ok(count)
     }
 
-    pub(super) fn shards(&self, name: &TableName) -> Result<Vec<ShardId>, Error> {
+    pub(super) fn shards(&self, name: &TableName) -> Result<Vec<Shard>, Error> {
         match self.table(name)?.spec.feed {
-            Feed::Images => Ok(vec![ShardId(SHARD.to_owned())]),
+            Feed::Images => Ok(vec![Shard { id: ShardId(SHARD.to_owned()), parent: None }]),
             Feed::Off => Err(Error::NoFeed { table: name.clone() }),
         }
     }
 
     pub(super) fn changes(&self, read: &ReadChanges) -> Result<ChangePage, Error> {
-        if !self.shards(&read.table)?.contains(&read.shard) {
+        if self.shards(&read.table)?.iter().all(|shard| shard.id != read.shard) {
             return Err(Invalid::Shard { shard: read.shard.clone() }.into());
         }
         if read.limit == 0 {
@@ -229,7 +229,7 @@ impl State {
         let later = self.table(&read.table)?.changes.iter().filter(|change| change.seq > after);
         let changes: Vec<_> = later.take(read.limit).cloned().collect();
         let next = changes.last().map_or(after, |change| change.seq);
-        Ok(ChangePage { changes, next })
+        Ok(ChangePage { changes, next, is_ended: false })
     }
 
     /// Returns the sequence number after every change so far.

@@ -9,7 +9,7 @@ use super::{column, page, set};
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Clock, ColumnPart, Delete, Get,
     ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName, SetPart,
-    SetSize, Sets, ShardId, Store, TableDescription, TableName, TableSpec, TransactGet,
+    SetSize, Sets, Shard, Store, TableDescription, TableName, TableSpec, TransactGet,
     TransactWrite, UpdateItem,
 };
 
@@ -143,7 +143,7 @@ impl Store for MemoryStore {
         true
     }
 
-    fn shards(&self, table: TableName) -> Answer<'_, Vec<ShardId>> {
+    fn shards(&self, table: TableName) -> Answer<'_, Vec<Shard>> {
         Box::pin(async move { self.state().shards(&table) })
     }
 

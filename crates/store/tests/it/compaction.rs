@@ -496,7 +496,7 @@ fn the_feed_continues_across_a_compaction() {
     let feed = keyloom_store::Feed::Images;
     let spec = keyloom_store::TableSpec { feed, ..keyloom_store::TableSpec::new(fed.clone(), key) };
     engine.create_table(spec).block_on().unwrap();
-    let shard = engine.shards(fed.clone()).block_on().unwrap().remove(0);
+    let shard = engine.shards(fed.clone()).block_on().unwrap().remove(0).id;
     let read = |start| {
         let read = ReadChanges { table: fed.clone(), shard: shard.clone(), start, limit: 1000 };
         engine.changes(read).block_on().unwrap()

@@ -19,7 +19,7 @@ fn open_at(disk: &SimDisk, directory: &str) -> Engine {
 }
 
 fn shard(engine: &Engine) -> ShardId {
-    engine.shards(table("fed")).block_on().unwrap().remove(0)
+    engine.shards(table("fed")).block_on().unwrap().remove(0).id
 }
 
 /// Returns every position of a store's feed.

@@ -408,7 +408,7 @@ fn enabling_time_to_live_expires_existing_items() {
 
 /// Returns how many changes of the feed are expiries.
 fn expired(engine: &Engine) -> u64 {
-    let shard = engine.shards(goods()).block_on().unwrap().remove(0);
+    let shard = engine.shards(goods()).block_on().unwrap().remove(0).id;
     let (mut start, mut expired) = (FeedStart::Oldest, 0);
     loop {
         let read = ReadChanges { table: goods(), shard: shard.clone(), start, limit: 1000 };

@@ -128,7 +128,7 @@ fn id(item: &Item) -> u64 {
 
 /// Returns how many changes the feed has, each of a different item.
 fn changes(engine: &Engine) -> usize {
-    let shard = engine.shards(pairs()).block_on().unwrap().remove(0);
+    let shard = engine.shards(pairs()).block_on().unwrap().remove(0).id;
     let mut start = FeedStart::Oldest;
     let (mut seen, mut last) = (BTreeSet::new(), SeqNo(0));
     loop {

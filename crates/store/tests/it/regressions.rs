@@ -79,7 +79,7 @@ fn the_feed_and_restoring_do_not_read_past_damage() {
     let disk = SimDisk::new(1);
     let plain = damaged_middle(&disk);
     let engine = Engine::open(DIRECTORY, small_segments(&disk)).unwrap();
-    let shard = engine.shards(plain.clone()).block_on().unwrap().remove(0);
+    let shard = engine.shards(plain.clone()).block_on().unwrap().remove(0).id;
     let (table, start) = (plain.clone(), FeedStart::Oldest);
     let mut read = ReadChanges { table, shard, start, limit: 50 };
     let error = loop {

@@ -54,7 +54,7 @@ fn read(
     start: FeedStart,
     limit: usize,
 ) -> Result<ChangePage, Error> {
-    let shard = engine.shards(table.clone()).block_on().unwrap().remove(0);
+    let shard = engine.shards(table.clone()).block_on().unwrap().remove(0).id;
     engine.changes(ReadChanges { table: table.clone(), shard, start, limit }).block_on()
 }
 

@@ -228,7 +228,7 @@ fn damage_found_by_a_reader_of_the_feed_is_counted() {
     let log = segments(&disk).into_iter().filter(|path| path.starts_with(DIRECTORY));
     let log = log.collect::<Vec<_>>()[1].clone();
     disk.corrupt(&log, 2000, |bytes| bytes[0] ^= 1);
-    let shard = engine.shards(table("rich")).block_on().unwrap().remove(0);
+    let shard = engine.shards(table("rich")).block_on().unwrap().remove(0).id;
     let mut start = FeedStart::Oldest;
     let error = loop {
         let read = ReadChanges { table: table("rich"), shard: shard.clone(), start, limit: 100 };

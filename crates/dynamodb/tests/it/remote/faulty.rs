@@ -127,19 +127,29 @@ impl Faulty {
     pub(crate) fn remote(&self, attempts_max: u32, attempt_timeout: Duration) -> Remote {
         remote(&self.url, attempts_max, attempt_timeout)
     }
+
+    /// Connects a store that has the server's clock.
+    pub(crate) fn remote_at(&self, clock: &ManualClock) -> Remote {
+        let options = options(&self.url, 50, Duration::from_secs(30));
+        let clock = Arc::new(clock.clone());
+        block_on(Remote::connect(RemoteOptions { clock, ..options })).unwrap()
+    }
 }
 
 /// Connects a store with negligible backoff.
 pub(crate) fn remote(url: &str, attempts_max: u32, attempt_timeout: Duration) -> Remote {
-    let options = RemoteOptions {
+    block_on(Remote::connect(options(url, attempts_max, attempt_timeout))).unwrap()
+}
+
+fn options(url: &str, attempts_max: u32, attempt_timeout: Duration) -> RemoteOptions {
+    RemoteOptions {
         endpoint: Some(url.to_owned()),
         keys: Some(Keys { id: "made".to_owned(), secret: "up".to_owned() }),
         attempts_max,
         delay: Duration::from_micros(100),
         attempt_timeout,
         ..RemoteOptions::default()
-    };
-    block_on(Remote::connect(options)).unwrap()
+    }
 }
 
 impl Shared {

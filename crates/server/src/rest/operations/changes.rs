@@ -3,11 +3,12 @@
 //! A client that reconnects with the id of the last event it has seen continues after it. A position that
 //! is no longer retained is an error; changes are never skipped.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{Method, StatusCode};
-use keyloom::Db;
+use keyloom::{Db, Error};
 use keyloom::events::{Event, EventPage, Position};
 use keyloom_model::{EntityId, Model};
 use serde_json::json;
@@ -15,6 +16,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::super::call::{Call, Reply, bad_parameter, cut, quoted};
+use super::super::change_signal::{ChangeSignal, Changed};
 use super::super::openapi::{Answer, Description, Group, header, query};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
@@ -32,6 +34,11 @@ const PAGE_LIMIT: usize = 256;
 const WAITING_MAX: usize = 16;
 /// How long until a keep-alive is sent, so that proxies do not close the connection.
 const QUIET_MAX: Duration = Duration::from_secs(15);
+/// How often a stream reads again when there are changes that its read did not return: pages of a
+/// DynamoDB stream can be empty although changes follow.
+const READ_AGAIN: Duration = Duration::from_millis(500);
+/// Maximum number of such reads.
+const READS_AGAIN_MAX: u32 = 8;
 /// A client that reads nothing for this long is considered gone.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -94,7 +101,8 @@ struct Stream {
     /// The entities whose events are sent.
     entities: Vec<String>,
     to: mpsc::Sender<Bytes>,
-    changes: watch::Receiver<u64>,
+    signal: Arc<ChangeSignal>,
+    changes: watch::Receiver<Changed>,
     stopped: watch::Receiver<bool>,
     /// Released when the stream ends.
     _permit: StreamPermit,
@@ -112,12 +120,13 @@ enum Woken {
 async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply, Problem> {
     call.check_parameters(&["entity", "after"])?;
     let entities = entities(call, &state.model, followed)?;
-    let after = match position(call)? {
-        Some(after) => after,
-        None => call.db.newest_position().await?,
+    let signal = state.change_signal.clone();
+    let (after, is_newest) = match position(call)? {
+        Some(after) => (after, false),
+        None => (signal.newest_position().await?, true),
     };
     // Before the first read, so that no change between the two is missed.
-    let changes = state.change_signal.subscribe();
+    let changes = signal.subscribe(Some(&after).filter(|_| is_newest));
     // An error of the first read is a response of its own; later errors can only end the stream.
     let first = call.db.events(&after, PAGE_LIMIT).await?;
     let reply = Reply { media_type: EVENT_STREAM, ..Reply::empty(StatusCode::OK) };
@@ -128,7 +137,7 @@ async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply,
     let permit = permit.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
     let (to, pieces) = mpsc::channel(WAITING_MAX);
     let (db, stopped) = (call.db.clone(), state.is_stopped.subscribe());
-    let stream = Stream { db, entities, to, changes, stopped, _permit: permit };
+    let stream = Stream { db, entities, to, signal, changes, stopped, _permit: permit };
     tokio::spawn(stream.run(first));
     Ok(Reply { pieces: Some(pieces), ..reply })
 }
@@ -171,28 +180,57 @@ impl Stream {
         let mut page = first;
         // How long a client waits before it reconnects.
         let mut sent = self.send("retry: 1000\n\n".to_owned()).await.then(Instant::now);
+        let mut reads_left = 0;
         while let Some(last) = sent {
             let (position, is_full) = (page.next.clone(), page.is_full);
             if !self.send_page(page, &mut sent).await {
                 return;
             }
             if !is_full {
-                match self.wait(last + QUIET_MAX).await {
+                let quiet_until = match reads_left {
+                    0 => last + QUIET_MAX,
+                    _ => Instant::now() + READ_AGAIN,
+                };
+                match self.wait(quiet_until).await {
+                    Woken::Changed if self.db.is_shared() => reads_left = READS_AGAIN_MAX,
                     Woken::Changed => {}
+                    Woken::Quiet if reads_left > 0 => reads_left -= 1,
                     Woken::Quiet => {
                         // Includes the position, so that a client that reconnects reads less.
                         let alive = self.send(format!("id: {position}\n: nothing new\n\n")).await;
                         sent = alive.then(Instant::now);
+                        // Whoever polls the feed for all streams is no further.
+                        if self.signal.is_at(&position) {
+                            page = EventPage::empty(position);
+                            continue;
+                        }
                     }
                     Woken::End => return,
                 }
             }
-            page = match self.db.events(&position, PAGE_LIMIT).await {
+            page = match self.next_page(&position).await {
                 Ok(page) => page,
                 // The client gets the error when it reconnects.
                 Err(_) => return,
             };
+            if page.next != position {
+                reads_left = 0;
+            }
         }
+    }
+
+    /// Returns the next events after a position: what was read for all streams, if this one has
+    /// everything before that.
+    async fn next_page(&mut self, position: &Position) -> Result<EventPage, Error> {
+        let polled = self.changes.borrow_and_update().polled.clone();
+        let Some(polled) = polled.filter(|polled| polled.after == *position) else {
+            return self.db.events(position, PAGE_LIMIT).await;
+        };
+        let mut page = polled.page.clone();
+        page.events.retain(|event| self.db.sees(event));
+        // What follows was read, or is being read.
+        page.is_full = false;
+        Ok(page)
     }
 
     /// Waits until there may be something to send.

@@ -10,7 +10,7 @@ use pollster::block_on;
 
 fn tokens(store: &Arc<MemoryStore>, clock: &ManualClock) -> Tokens {
     let clock = Arc::new(clock.clone());
-    block_on(Tokens::open(store.clone(), clock, Arc::new(SystemEntropy))).unwrap()
+    block_on(Tokens::open(store.clone(), "keyloom", clock, Arc::new(SystemEntropy))).unwrap()
 }
 
 fn generated() -> String {

@@ -238,7 +238,7 @@ fn serve(store: Arc<dyn Store>, limits: Limits) -> (Db, Rig) {
     let clock = ManualClock::new();
     let options = Options { clock: Arc::new(clock.clone()), ..Options::default() };
     let db = block_on(Db::open_with(MODEL, store.clone(), options)).unwrap();
-    let tokens = Tokens::open(store, Arc::new(clock.clone()), Arc::new(SystemEntropy));
+    let tokens = Tokens::open(store, "keyloom", Arc::new(clock.clone()), Arc::new(SystemEntropy));
     let tokens = block_on(tokens).unwrap();
     let rest = Rest::new(db.clone(), tokens, vec![], RestOptions::default()).unwrap();
     (db, Rig::serve(rest.into(), clock, config(limits, None)))

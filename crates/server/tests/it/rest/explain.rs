@@ -112,7 +112,7 @@ fn explaining_a_read_does_not_change_its_result() {
 fn tokens(served: &Served) -> keyloom_server::Tokens {
     let (clock, entropy) = (served.rig.clock.clone(), keyloom::SystemEntropy);
     let (clock, entropy) = (std::sync::Arc::new(clock), std::sync::Arc::new(entropy));
-    block_on(keyloom_server::Tokens::open(served.store.clone(), clock, entropy)).unwrap()
+    block_on(keyloom_server::Tokens::open(served.store.clone(), "keyloom", clock, entropy)).unwrap()
 }
 
 /// The worst case of tagged tasks, scaled down by 10,000: of 1,000 tasks 100, 900 and 200 carry each of

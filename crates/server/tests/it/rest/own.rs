@@ -97,7 +97,7 @@ fn only_existing_operations_can_be_closed() {
     let db = block_on(Db::open(&app("tasks"), store.clone())).unwrap();
     for closed in [&["change_tsak"][..], &["openapi"]] {
         let closed: &'static [&'static str] = closed.to_vec().leak();
-        let tokens = Tokens::open(store.clone(), clock.clone(), Arc::new(SystemEntropy));
+        let tokens = Tokens::open(store.clone(), "keyloom", clock.clone(), Arc::new(SystemEntropy));
         let options = RestOptions { closed, ..RestOptions::default() };
         let error = Rest::new(db.clone(), block_on(tokens).unwrap(), vec![], options).unwrap_err();
         assert!(error.contains("no such operation"), "{error}");

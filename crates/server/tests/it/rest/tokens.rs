@@ -162,6 +162,6 @@ fn a_damaged_token_admits_nobody_and_still_counts() {
     }
     let clock = std::sync::Arc::new(served.rig.clock.clone());
     let entropy = std::sync::Arc::new(keyloom::SystemEntropy);
-    let again = keyloom_server::Tokens::open(served.store.clone(), clock, entropy);
+    let again = keyloom_server::Tokens::open(served.store.clone(), "keyloom", clock, entropy);
     assert!(!block_on(again).unwrap().is_open());
 }
