@@ -176,9 +176,10 @@ impl<'a> Executor<'a> {
         let difference = self.ctx.planner(&[]).plan(writes.transitions())?;
         match expansion {
             Expansion::Whole => Ok(difference),
-            Expansion::TooMany | Expansion::InDoubt => {
-                Err(Error::TooLarge { rows: difference.rows_max(), rows_max: ACTIONS_MAX })
-            }
+            Expansion::TooMany | Expansion::InDoubt => Err(Error::TooLarge {
+                rows: difference.rows_max(),
+                rows_max: ACTIONS_MAX - self.ctx.reserved(),
+            }),
         }
     }
 
@@ -248,7 +249,7 @@ impl<'a> Executor<'a> {
         }
         let difference = self.ctx.planner(&[]).plan(writes.transitions())?;
         let keys = usize::from(request.idempotency_key.is_some());
-        Ok(difference.fits(1 + keys + request.piggybacked.len()))
+        Ok(difference.fits(1 + keys + request.piggybacked.len() + self.ctx.reserved()))
     }
 
     /// Runs a deletion that does not fit into one transaction. It must be the only intent.
@@ -278,7 +279,7 @@ impl<'a> Executor<'a> {
             }
             _ => {
                 let rows = self.ctx.planner(&[]).plan(writes.transitions())?.rows_max();
-                Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX })
+                Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX - self.ctx.reserved() })
             }
         }
     }
@@ -378,7 +379,11 @@ impl<'a> Executor<'a> {
     }
 }
 
-/// Whether the store failed, as opposed to refusing what was decided.
+/// Whether the store failed, or the model has changed, as opposed to refusing what was decided.
 fn is_failure(error: &Error) -> bool {
-    matches!(error, Error::Store(error) if !matches!(error, StoreError::Invalid(_)))
+    match error {
+        Error::Store(error) => !matches!(error, StoreError::Invalid(_)),
+        Error::ModelChanged => true,
+        _ => false,
+    }
 }

@@ -46,6 +46,8 @@ mod random_entity;
 mod reference_lists;
 mod regressions;
 mod rig;
+mod rolling;
+mod rolling_random;
 mod round_trip;
 mod tag_bounds;
 mod tag_reads;
