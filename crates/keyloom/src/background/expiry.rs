@@ -69,8 +69,8 @@ async fn expire_kind(
                     call.is_done(1);
                     count += 1;
                 }
-                // It stays; continue with the next.
-                Err(Error::InUse { .. }) => {}
+                // It stays, or another process is deleting it; continue with the next.
+                Err(Error::InUse { .. } | Error::Contended) => {}
                 Err(error) => return Err(error),
             }
         }

@@ -106,7 +106,8 @@ impl<'a> Executor<'a> {
             true => Existence::Impossible,
             false => request.existence,
         };
-        let mut state = AttemptState { existence, ..AttemptState::default() };
+        let deletes = request.intents.iter().any(Intent::is_deletion);
+        let mut state = AttemptState { existence, deletes, ..AttemptState::default() };
         let executed = self.attempt_until_done(request, &mut state).await;
         if executed.is_err() {
             tombstone::abandon(&self.ctx, &mut state).await;

@@ -40,6 +40,7 @@ mod operations;
 mod pages;
 mod parts;
 mod power;
+mod racing_deletions;
 // The generators of the model's own tests: one set of entities and documents for both crates.
 #[path = "../../../model/tests/it/random_entity.rs"]
 mod random_entity;
