@@ -5,6 +5,7 @@
 mod backfill;
 mod deletion;
 mod expiry;
+mod lease;
 mod open_deletion;
 mod operation;
 mod resume;
@@ -17,5 +18,6 @@ pub(crate) use deletion::{
     take_back, unmark_entity,
 };
 pub(crate) use expiry::expire_entity;
+pub(crate) use lease::Leases;
 pub(crate) use operation::Calls;
 pub(crate) use resume::Others;

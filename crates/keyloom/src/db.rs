@@ -10,7 +10,7 @@ use keyloom_store::{Clock, Read, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::answer::Answer;
-use crate::background::{Calls, Others, Running};
+use crate::background::{Calls, Leases, Others, Running};
 use crate::error::Error;
 use crate::events::{Checkpoints, Heart};
 use crate::explain::Watch;
@@ -118,6 +118,8 @@ pub(crate) struct Shared {
     pub(crate) running: Running,
     /// Deletions that other processes are running.
     pub(crate) others: Others,
+    /// What is known of the leases of other processes.
+    pub(crate) leases: Leases,
     /// Other background operations that calls of this process are running.
     pub(crate) calls: Calls,
     pub(crate) cursor_key: CursorKey,
@@ -154,6 +156,7 @@ impl Shared {
             ordinals: Ordinals::default(),
             running: Running::default(),
             others: Others::default(),
+            leases: Leases::default(),
             calls: Calls::default(),
             are_orphans_released: AtomicBool::new(false),
             heart: Heart::default(),
@@ -215,6 +218,11 @@ impl Shared {
         }
         let stored = self.refresh().await?;
         Ok(stored.head.epoch != schema.epoch)
+    }
+
+    /// Identifies this opening of the database, where others share the store.
+    pub(crate) fn writer(&self) -> Option<u64> {
+        self.fence.as_ref().map(Fence::writer)
     }
 
     /// Returns a copy of a request if it may have to be decided again, by another model.

@@ -81,6 +81,11 @@ impl Fence {
         Fence { writer, state: Mutex::default() }
     }
 
+    /// Identifies this opening of the database.
+    pub(crate) fn writer(&self) -> u64 {
+        self.writer
+    }
+
     /// Returns a permit for a transaction that was decided under an epoch.
     ///
     /// # Errors

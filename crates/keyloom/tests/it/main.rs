@@ -32,6 +32,7 @@ mod large_deletions;
 mod large_openings;
 mod large_random;
 mod last_pages;
+mod leases;
 mod matching;
 mod matching_kept;
 mod once;
