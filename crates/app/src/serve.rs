@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use clap::{Arg, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom_server::{Limits, Rest, RestOptions, Server, Tokens};
 use tokio::task::JoinHandle;
 
@@ -48,7 +48,9 @@ pub fn serve_arguments(command: clap::Command) -> clap::Command {
     let listen = "127.0.0.1:8080";
     let command = listen::arguments(command.arg(data), listen, &default_limits());
     let command = command.arg(pages::argument()).arg(admin_token::argument());
-    source::remote_arguments(command)
+    let older = Arg::new("allow-older-model").long("allow-older-model").action(ArgAction::SetTrue);
+    let older = older.help("Replace the newer model that the table has by this one");
+    source::remote_arguments(command).arg(older.requires("dynamodb"))
 }
 
 /// Serves until the process is told to stop.

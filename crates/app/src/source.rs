@@ -17,6 +17,8 @@ pub struct DataSource {
     pub store: Arc<dyn Store>,
     /// The table's name.
     pub table: String,
+    /// Whether a model may replace the newer one of the table.
+    pub allow_older_model: bool,
 }
 
 impl DataSource {
@@ -47,7 +49,11 @@ impl DataSource {
     ///
     /// If the model has errors or does not fit the data, or the store fails.
     pub async fn database(&self, model: &str) -> Result<Db, String> {
-        let options = keyloom::Options { table: self.table.clone(), ..keyloom::Options::default() };
+        let options = keyloom::Options {
+            table: self.table.clone(),
+            allow_older_model: self.allow_older_model,
+            ..keyloom::Options::default()
+        };
         let db = Db::open_with(model, self.store.clone(), options).await;
         db.map_err(|error| error.to_string())
     }
@@ -139,7 +145,8 @@ pub async fn open_or_create(
 }
 
 fn in_directory(directory: &Path, engine: Arc<Engine>) -> Opened {
-    let source = DataSource { store: engine.clone(), table: keyloom::Options::default().table };
+    let table = keyloom::Options::default().table;
+    let source = DataSource { store: engine.clone(), table, allow_older_model: false };
     let name = directory.display().to_string();
     Opened { source, flag: format!("--data {name}"), name, engine: Some(engine) }
 }
@@ -157,6 +164,9 @@ async fn open_remote(arguments: &ArgMatches) -> Result<Option<Opened>, String> {
     };
     let remote = Remote::connect(options).await.map_err(|error| error.to_string())?;
     let (name, flag) = (format!("the table {table}"), format!("--dynamodb {table}"));
-    let source = DataSource { store: Arc::new(remote), table };
+    // Only servers take this option.
+    let allow_older_model = arguments.try_get_one::<bool>("allow-older-model").ok().flatten();
+    let allow_older_model = allow_older_model.copied().unwrap_or(false);
+    let source = DataSource { store: Arc::new(remote), table, allow_older_model };
     Ok(Some(Opened { source, name, flag, engine: None }))
 }

@@ -6,6 +6,7 @@ mod backfill;
 mod deletion;
 mod expiry;
 mod fold;
+mod lease;
 mod open_deletion;
 mod operation;
 mod resume;
@@ -19,5 +20,6 @@ pub(crate) use deletion::{
 };
 pub(crate) use expiry::expire_entity;
 pub(crate) use fold::Folding;
+pub(crate) use lease::Leases;
 pub(crate) use operation::Calls;
 pub(crate) use resume::Others;

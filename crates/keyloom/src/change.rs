@@ -2,6 +2,8 @@
 
 mod resolve;
 
+use std::sync::Arc;
+
 use keyloom_value::{Item, Value};
 use serde::Serialize;
 
@@ -11,6 +13,7 @@ use crate::db::Db;
 use crate::document::to_item;
 use crate::error::Error;
 use crate::events::overflow::{keys_of_deleted, removal};
+use crate::schema::Schema;
 use crate::write::{PlannedAction, WriteRequest};
 
 pub(crate) use resolve::{check_chosen_id, resolve};
@@ -247,10 +250,26 @@ impl Db {
     ) -> Result<Vec<Option<Record>>, Error> {
         let orphans = keys_of_deleted(self, &changes).await?;
         piggybacked.extend(orphans.into_iter().map(|key| removal(&self.shared.table, key)));
-        let schema = self.shared.schema();
-        let intents = resolve(changes, self.scope(&schema), &self.shared.stamps)?;
+        let mut request = (changes, piggybacked);
+        loop {
+            let (schema, again) = (self.shared.schema(), self.shared.keep_for_retry(&request));
+            let done = self.transact_under(&schema, request).await;
+            match again {
+                Some(again) if self.shared.is_superseded(&schema, &done).await? => request = again,
+                Some(_) | None => return done,
+            }
+        }
+    }
+
+    /// Makes changes that are decided by a schema.
+    async fn transact_under(
+        &self,
+        schema: &Arc<Schema>,
+        (changes, piggybacked): (Vec<Change>, Vec<PlannedAction>),
+    ) -> Result<Vec<Option<Record>>, Error> {
+        let intents = resolve(changes, self.scope(schema), &self.shared.stamps)?;
         let request = WriteRequest { intents, piggybacked, ..WriteRequest::default() };
-        let executed = self.shared.executor(&schema).execute(&request).await?;
-        Ok(Record::all(&schema, executed.into_iter().map(|done| done.after).collect()))
+        let executed = self.shared.executor(schema).execute(&request).await?;
+        Ok(Record::all(schema, executed.into_iter().map(|done| done.after).collect()))
     }
 }

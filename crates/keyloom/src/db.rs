@@ -10,15 +10,15 @@ use keyloom_store::{Clock, Read, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::answer::Answer;
-use crate::background::{Calls, Folding, Others, Running};
+use crate::background::{Calls, Folding, Leases, Others, Running};
 use crate::error::Error;
 use crate::events::{Checkpoints, Heart, Lags};
 use crate::explain::Watch;
 use crate::ordinals::Ordinals;
-use crate::schema::{Schema, Stored, open_schema, reopen_schema};
+use crate::schema::{Head, Schema, Stored, complete_switch, open_schema, reopen_schema};
 use crate::scope::Scope;
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
-use crate::write::{Executor, Groups, WriteContext};
+use crate::write::{Attempts, Executor, Fence, FencedBy, Groups, WriteContext};
 
 /// A model on a store. Clones share one database.
 ///
@@ -29,8 +29,11 @@ use crate::write::{Executor, Groups, WriteContext};
 /// the rest is invisible and takes up space; a write that needs the id or a unique value of one of
 /// the entities removes that entity first.
 ///
-/// Processes that share a store must use one model: stop the others before you change it. A process
-/// that continues with the old model does not maintain what is new in the other.
+/// Processes can share a store, such as DynamoDB. The model is stored with the data: if one process
+/// opens it with a new model, the others load that model with their next write, or within seconds
+/// while they call [`Db::work`]. A write that was decided under the old model is never applied after
+/// one under the new model. A process whose version of the library cannot read the new model does not
+/// write any more ([`Error::ModelChanged`]).
 #[derive(Clone)]
 pub struct Db {
     pub(crate) shared: Arc<Shared>,
@@ -78,6 +81,9 @@ pub struct Options {
     pub entropy: Arc<dyn Entropy>,
     /// How tags and facets are stored. Changing it for existing data takes a backfill.
     pub matching: MatchingUse,
+    /// Whether a model may replace the one that has replaced it ([`Error::OlderModel`]). Matters only
+    /// if processes share the store: otherwise it may in any case.
+    pub allow_older_model: bool,
 }
 
 /// How the posting lists of tags and facets are stored.
@@ -97,6 +103,7 @@ impl Default for Options {
             clock: Arc::new(SystemClock),
             entropy: Arc::new(SystemEntropy),
             matching: MatchingUse::Sets,
+            allow_older_model: false,
         }
     }
 }
@@ -114,6 +121,8 @@ pub(crate) struct Shared {
     pub(crate) running: Running,
     /// Deletions that other processes are running.
     pub(crate) others: Others,
+    /// What is known of the leases of other processes.
+    pub(crate) leases: Leases,
     /// Other background operations that calls of this process are running.
     pub(crate) calls: Calls,
     pub(crate) cursor_key: CursorKey,
@@ -127,8 +136,8 @@ pub(crate) struct Shared {
     pub(crate) lags: Lags,
     /// Whether the last import created all of its entities.
     pub(crate) imports_are_new: AtomicBool,
-    /// The text of the model that the database was opened with.
-    text: String,
+    /// The fence of this process, where others share the store.
+    fence: Option<Fence>,
     schema: RwLock<Arc<Schema>>,
 }
 
@@ -141,16 +150,22 @@ impl Shared {
     async fn open(model: &str, store: Arc<dyn Store>, options: Options) -> Result<Shared, Error> {
         let table = TableName::new(&options.table).map_err(keyloom_store::Error::from)?;
         let opened = open_schema(model, &*store, &table, &options).await?;
+        let stamps = Stamps::new(options.clock.clone(), options.entropy);
+        let fence = match store.opening() {
+            Some(_) => None,
+            None => Some(Fence::new(stamps.below(1 << 53)?)),
+        };
         Ok(Shared {
             store,
             table,
-            stamps: Stamps::new(options.clock.clone(), options.entropy),
+            stamps,
             clock: options.clock,
             ordinals: Ordinals::default(),
             groups: Groups::default(),
             folding: Folding::default(),
             running: Running::default(),
             others: Others::default(),
+            leases: Leases::default(),
             calls: Calls::default(),
             are_orphans_released: AtomicBool::new(false),
             heart: Heart::default(),
@@ -158,7 +173,7 @@ impl Shared {
             lags: Lags::default(),
             imports_are_new: AtomicBool::new(true),
             cursor_key: opened.cursor_key,
-            text: model.to_owned(),
+            fence,
             schema: RwLock::new(Arc::new(opened.schema)),
         })
     }
@@ -168,17 +183,70 @@ impl Shared {
         self.schema.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Loads what other processes have done to the stored models, such as completing a backfill.
+    /// Loads what other processes have done to the stored models, such as changing the model or
+    /// completing a backfill.
     ///
     /// # Errors
     ///
-    /// If another model is in force.
+    /// [`Error::ModelChanged`] if this version cannot read the model in force.
     pub(crate) async fn refresh(&self) -> Result<Stored, Error> {
-        let stored = Stored::load(&*self.store, &self.table).await?;
-        let stored = stored.ok_or_else(|| Error::damaged("The table contains no model."))?;
-        let schema = reopen_schema(&self.text, &stored)?.ok_or(Error::ModelChanged)?;
-        *self.schema.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(schema);
-        Ok(stored)
+        let mut attempts = Attempts::new(&self.stamps);
+        loop {
+            attempts.next().await?;
+            let stored = Stored::load(&*self.store, &self.table).await?;
+            let mut stored =
+                stored.ok_or_else(|| Error::damaged("The table contains no model."))?;
+            if complete_switch(&*self.store, &self.table, &mut stored).await? {
+                self.replace_schema(reopen_schema(&stored)?);
+                return Ok(stored);
+            }
+        }
+    }
+
+    /// Loads the stored models if they have changed. One read of one row, otherwise.
+    pub(crate) async fn notice_changes(&self) -> Result<(), Error> {
+        let head = Head::load(&*self.store, &self.table).await?;
+        if head.is_none_or(|head| head.edit != self.schema().edit) {
+            self.refresh().await?;
+        }
+        Ok(())
+    }
+
+    /// After a write that was decided by a schema was refused: returns whether to decide it again,
+    /// because another process has changed the model. If it has not, that takes one read of one row.
+    pub(crate) async fn is_superseded<T>(
+        &self,
+        schema: &Schema,
+        done: &Result<T, Error>,
+    ) -> Result<bool, Error> {
+        let Err(error) = done else { return Ok(false) };
+        if self.fence.is_none() || !error.depends_on_model() {
+            return Ok(false);
+        }
+        let head = Head::load(&*self.store, &self.table).await?;
+        if head.is_some_and(|head| head.epoch == schema.epoch && !head.is_switching()) {
+            return Ok(false);
+        }
+        let stored = self.refresh().await?;
+        Ok(stored.head.epoch != schema.epoch)
+    }
+
+    /// Identifies this opening of the database, where others share the store.
+    pub(crate) fn writer(&self) -> Option<u64> {
+        self.fence.as_ref().map(Fence::writer)
+    }
+
+    /// Returns a copy of a request if it may have to be decided again, by another model.
+    pub(crate) fn keep_for_retry<T: Clone>(&self, request: &T) -> Option<T> {
+        self.fence.as_ref().map(|_| request.clone())
+    }
+
+    fn replace_schema(&self, schema: Schema) {
+        let mut current = self.schema.write().unwrap_or_else(PoisonError::into_inner);
+        // Another call may have loaded a later one.
+        if schema.edit >= current.edit {
+            *current = Arc::new(schema);
+        }
     }
 
     pub(crate) fn now_ms(&self) -> i64 {
@@ -194,6 +262,7 @@ impl Shared {
             ordinals: &self.ordinals,
             groups: &self.groups,
             running: &self.running,
+            fence: self.fence.as_ref().map(|fence| FencedBy { fence, epoch: schema.epoch }),
             now_ms: self.now_ms(),
         }
     }
@@ -256,7 +325,8 @@ impl Db {
         Box::pin(async move { Ok(Db { snapshot: Snapshot::take(self).await?, ..self.clone() }) })
     }
 
-    /// Returns the model that the database was opened with.
+    /// Returns the model in force: the one that the database was opened with, or a later one that
+    /// another process has opened it with since.
     pub fn model(&self) -> Model {
         self.shared.schema().model().clone()
     }

@@ -223,11 +223,19 @@ pub enum Error {
         /// The list or unique.
         what: String,
     },
-    /// The database has been opened with another model since.
+    /// Another process has changed the model, and this version cannot read the new one: it does not
+    /// write any more. Also the result of a background operation that met the change: call it again.
     #[error(
-        "The model of the database has changed since it was opened: open it again with that model."
+        "The model of the database has changed, and this process runs an older one: it does not \
+         write. Replace it with a version that has the new model, or retry with another process."
     )]
     ModelChanged,
+    /// The model was replaced by a newer one, and processes share the store.
+    #[error("{}", older_model(*.since_ms))]
+    OlderModel {
+        /// When the newer model was created, in milliseconds since 1970.
+        since_ms: i64,
+    },
     /// The request itself is invalid: a limit, a range.
     #[error("{0}")]
     Request(RequestError),
@@ -331,12 +339,24 @@ fn unique_violation(entity: &str, fields: &[String], existing: Option<(&str, &st
     }
 }
 
-/// Which changes a consumer has lost, as far as is known.
-fn behind(consumer: &str, seen_ms: i64, oldest_ms: Option<i64>) -> String {
-    let time = |ms: i64| match FieldType::Time.to_external(&Value::from(ms)) {
+fn older_model(since_ms: i64) -> String {
+    format!(
+        "This model is older than that of the database, which replaced it at {}: start this process \
+         with the newer model. To go back to this one, allow it with `--allow-older-model` \
+         (`Options::allow_older_model`).",
+        time(since_ms)
+    )
+}
+
+fn time(ms: i64) -> String {
+    match FieldType::Time.to_external(&Value::from(ms)) {
         Value::S(text) => text,
         other => other.to_string(),
-    };
+    }
+}
+
+/// Which changes a consumer has lost, as far as is known.
+fn behind(consumer: &str, seen_ms: i64, oldest_ms: Option<i64>) -> String {
     let (seen, oldest) = (time(seen_ms), oldest_ms.map_or_else(|| "now".to_owned(), time));
     format!(
         "The consumer `{consumer}` is too far behind: it has not seen the changes between {seen} and \
@@ -389,6 +409,22 @@ impl Error {
     /// The table contains invalid rows.
     pub(crate) fn damaged(what: impl Display) -> Error {
         Error::Damaged { what: format!("{what} Verify and repair the data.") }
+    }
+
+    /// Whether another model might give another result. Rows of a later revision look damaged.
+    pub(crate) fn depends_on_model(&self) -> bool {
+        !matches!(
+            self,
+            Error::NotFound { .. }
+                | Error::Exists { .. }
+                | Error::VersionMismatch { .. }
+                | Error::KeyReused { .. }
+                | Error::KeyUnfit { .. }
+                | Error::Contended
+                | Error::Unanswered { .. }
+                | Error::Entropy { .. }
+                | Error::Store(_)
+        )
     }
 
     /// A unique violation of an existing entity, not of a new one.

@@ -61,17 +61,35 @@ impl Db {
         changes: Vec<Change>,
     ) -> Result<Idempotent, Error> {
         let orphans = keys_of_deleted(self, &changes).await?;
-        let schema = self.shared.schema();
-        let intents = resolve(changes, self.scope(&schema), &self.shared.stamps)?;
-        let done = self.shared.executor(&schema).execute_idempotent(intents, key).await?;
+        let done = self.apply_under_model(key, changes).await?;
         // Not in the same transaction: at worst, rows that nobody reads remain.
         for key in orphans {
             self.shared.store.delete(Delete::new(&self.shared.table, key)).await?;
         }
-        Ok(match done {
-            Done::Now(images) => Idempotent::Applied(Record::all(&schema, images)),
-            Done::Before(images) => Idempotent::Replayed(Record::all(&schema, images)),
-        })
+        Ok(done)
+    }
+
+    /// Applies changes, again if another process changes the model meanwhile.
+    async fn apply_under_model(
+        &self,
+        key: IdempotencyKey,
+        mut changes: Vec<Change>,
+    ) -> Result<Idempotent, Error> {
+        loop {
+            let (schema, again) = (self.shared.schema(), self.shared.keep_for_retry(&changes));
+            let intents = resolve(changes, self.scope(&schema), &self.shared.stamps)?;
+            let executor = self.shared.executor(&schema);
+            let done = executor.execute_idempotent(intents, key.clone()).await;
+            match again {
+                Some(again) if self.shared.is_superseded(&schema, &done).await? => changes = again,
+                Some(_) | None => {
+                    return Ok(match done? {
+                        Done::Now(images) => Idempotent::Applied(Record::all(&schema, images)),
+                        Done::Before(images) => Idempotent::Replayed(Record::all(&schema, images)),
+                    });
+                }
+            }
+        }
     }
 }
 

@@ -53,14 +53,30 @@ struct Importer<'i> {
 }
 
 impl Importer<'_> {
-    async fn import(&self, entries: Vec<Entry>) -> Result<Vec<Imported>, Error> {
+    async fn import(&self, mut entries: Vec<Entry>) -> Result<Vec<Imported>, Error> {
         let (rows, rows_max) = (entries.len(), ACTIONS_MAX);
         if rows > rows_max {
             return Err(Error::TooLarge { rows, rows_max });
         }
         let shared = &self.db.shared;
-        let schema = shared.schema();
-        let intents = entries.into_iter().map(|entry| self.intent(&schema, entry));
+        loop {
+            let (schema, again) = (shared.schema(), shared.keep_for_retry(&entries));
+            let done = self.import_under(&schema, entries).await;
+            match again {
+                Some(again) if shared.is_superseded(&schema, &done).await? => entries = again,
+                Some(_) | None => return done,
+            }
+        }
+    }
+
+    /// Imports entries by a schema.
+    async fn import_under(
+        &self,
+        schema: &Schema,
+        entries: Vec<Entry>,
+    ) -> Result<Vec<Imported>, Error> {
+        let shared = &self.db.shared;
+        let intents = entries.into_iter().map(|entry| self.intent(schema, entry));
         let intents = intents.collect::<Result<Vec<Intent>, Error>>()?;
         // Entries are probably new if those before them were.
         let are_new = &shared.imports_are_new;
@@ -69,7 +85,7 @@ impl Importer<'_> {
             false => Existence::Unknown,
         };
         let request = WriteRequest { intents, existence, ..WriteRequest::default() };
-        let executed = shared.executor(&schema).execute(&request).await;
+        let executed = shared.executor(schema).execute(&request).await;
         let executed = executed.inspect_err(|_| are_new.store(false, Ordering::Relaxed))?;
         let imported: Vec<Imported> = executed.iter().map(Imported::from).collect();
         let created = imported.iter().all(|imported| *imported == Imported::Created);

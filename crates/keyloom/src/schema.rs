@@ -1,7 +1,9 @@
 //! The current model and the earlier ones that rows were written under.
 
+mod head;
 mod layouts;
 mod open;
+mod permits;
 mod precheck;
 mod stored;
 mod table;
@@ -10,8 +12,10 @@ use std::collections::BTreeSet;
 
 use keyloom_model::{BoardId, CountId, EntityId, Layout, ListId, Model, UniqueId};
 
+pub(crate) use head::Head;
 pub(crate) use layouts::{Former, Layouts};
 pub(crate) use open::{open_schema, reopen_schema};
+pub(crate) use permits::{complete_switch, create_permits, permit_key};
 pub(crate) use stored::{Position, Stored, remove_revision, write_progress};
 
 /// The current model, with everything that reading and writing by it needs.
@@ -19,6 +23,10 @@ pub(crate) use stored::{Position, Stored, remove_revision, write_progress};
 pub(crate) struct Schema {
     pub(crate) layouts: Layouts,
     pub(crate) pending: Pending,
+    /// The epoch of the model: what is decided by this schema is not applied after it.
+    pub(crate) epoch: u32,
+    /// The edit of the stored models that this is.
+    pub(crate) edit: u32,
 }
 
 /// What is left to do after a change of the model.

@@ -114,18 +114,13 @@ fn shared_tokens(directory: &Path, model: &str) -> String {
     let model = std::fs::read_to_string(model).unwrap();
     let engine = Arc::new(Engine::open(directory, Options::default()).unwrap());
     for table in ["shop", "blog"] {
-        let options =
-            keyloom::Options { table: table.to_owned(), ..keyloom::Options::default() };
+        let options = keyloom::Options { table: table.to_owned(), ..keyloom::Options::default() };
         block_on(Db::open_with(&model, engine.clone(), options)).unwrap();
     }
     let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
     let tokens = block_on(Tokens::open(engine, "keyloom", clock, entropy)).unwrap();
-    let request = TokenRequest {
-        role: Role::Admin,
-        tenant: None,
-        name: "of both".to_owned(),
-        expires: None,
-    };
+    let request =
+        TokenRequest { role: Role::Admin, tenant: None, name: "of both".to_owned(), expires: None };
     block_on(tokens.create(request)).unwrap().1
 }
 

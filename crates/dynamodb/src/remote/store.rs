@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use keyloom_store::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Error, Get, Page, Put,
-    Query, Read, ReadChanges, Refusal, Scan, Shard, Store, TableDescription, TableName,
-    TableSpec, TransactGet, TransactWrite, UpdateItem,
+    Query, Read, ReadChanges, Refusal, Scan, Shard, Store, TableDescription, TableName, TableSpec,
+    TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_value::Item;
 use tokio::runtime::{Builder, Runtime};

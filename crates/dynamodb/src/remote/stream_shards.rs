@@ -85,9 +85,8 @@ fn parents_first(shards: &[SdkShard]) -> Vec<Shard> {
         .collect();
     let mut ordered: Vec<Shard> = Vec::new();
     while !waiting.is_empty() {
-        let has_waiting_parent = |shard: &Shard| {
-            waiting.iter().any(|other| shard.parent.as_ref() == Some(&other.id))
-        };
+        let has_waiting_parent =
+            |shard: &Shard| waiting.iter().any(|other| shard.parent.as_ref() == Some(&other.id));
         let (later, mut ready): (Vec<Shard>, Vec<Shard>) =
             waiting.iter().cloned().partition(has_waiting_parent);
         waiting = later;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use keyloom_store::{
     Alteration, Answer, BatchAction, BatchWrite, ChangePage, Delete, Error, Get, Put, Read,
-    ReadChanges, SeqNo, Shard, ShardId, Store, TableDescription, TableName, TableSpec, TransactAction,
-    TransactWrite, UpdateItem,
+    ReadChanges, SeqNo, Shard, ShardId, Store, TableDescription, TableName, TableSpec,
+    TransactAction, TransactWrite, UpdateItem,
 };
 use keyloom_value::Item;
 
@@ -269,8 +269,9 @@ impl Store for Strict {
             let shards = self.stream_shards(&table).await?;
             let is_listed = |id: &String| shards.iter().any(|shard| shard.id == *id);
             let parent = |shard: &StreamShard| shard.parent.clone().filter(is_listed).map(ShardId);
-            let shard = |shard: &StreamShard| {
-                Shard { id: ShardId(shard.id.clone()), parent: parent(shard) }
+            let shard = |shard: &StreamShard| Shard {
+                id: ShardId(shard.id.clone()),
+                parent: parent(shard),
             };
             Ok(shards.iter().map(shard).collect())
         })

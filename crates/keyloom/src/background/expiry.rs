@@ -3,6 +3,7 @@
 use keyloom_model::{EntityId, EntityKey};
 
 use super::OperationKind;
+use super::lease::{Held, Lease};
 use super::resume::resume_deletions;
 use crate::answer::Answer;
 use crate::db::{Db, Shared};
@@ -30,7 +31,7 @@ impl Db {
 async fn expire(shared: &Shared, limit: u32) -> Result<u32, Error> {
     // Otherwise this would meet what an earlier call has begun to remove again and again.
     resume_deletions(shared).await?;
-    let schema = shared.schema();
+    let (schema, lease) = (shared.schema(), Lease::new(shared, "expiry"));
     let mut count = 0;
     for (id, entity) in schema.model().entities() {
         if entity.expires.is_some() {
@@ -38,6 +39,7 @@ async fn expire(shared: &Shared, limit: u32) -> Result<u32, Error> {
             count += expire_kind(shared, ctx, id, limit - count).await?;
         }
     }
+    lease.release().await?;
     Ok(count)
 }
 
@@ -59,18 +61,23 @@ async fn expire_kind(
         &ctx.layouts.current.model().entity(entity).name,
         ctx.now_ms,
     );
+    let lease = Lease::new(shared, "expiry");
     let (mut count, mut after) = (0, None);
     while count < limit {
         let page = EXPIRED_PAGE.min(limit - count);
         let page = ctx.reader().expired(entity, after.as_deref(), page).await?;
+        // Without expired entities, nothing is leased.
+        if !page.keys.is_empty() && lease.take().await? == Held::No {
+            break;
+        }
         for key in page.keys {
             match expire_entity(&ctx, &key).await {
                 Ok(()) => {
                     call.is_done(1);
                     count += 1;
                 }
-                // It stays; continue with the next.
-                Err(Error::InUse { .. }) => {}
+                // It stays, or another process is deleting it; continue with the next.
+                Err(Error::InUse { .. } | Error::Contended) => {}
                 Err(error) => return Err(error),
             }
         }

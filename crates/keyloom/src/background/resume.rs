@@ -54,6 +54,10 @@ pub(super) async fn resume_deletions(shared: &Shared) -> Result<u32, Error> {
     // If this is dropped or fails, the next call checks again.
     others.look_again();
     let is_alone = shared.store.opening().is_some();
+    if !is_alone {
+        // A process that only reads notices a change of the model here.
+        shared.notice_changes().await?;
+    }
     let count = end_orphans(shared, is_alone).await?;
     others.have_been_seen(shared.now_ms(), is_alone);
     Ok(count)
@@ -98,7 +102,7 @@ async fn end(shared: &Shared, deletion: &OpenDeletion) -> Result<(), Error> {
         None => Ok(()),
     };
     match ended {
-        Err(error @ (Error::Store(_) | Error::Contended)) => Err(error),
+        Err(error @ (Error::Store(_) | Error::Contended | Error::ModelChanged)) => Err(error),
         // Damage must not prevent other deletions from completing. The next writer that finds a
         // tombstone of this one retries.
         Ok(()) | Err(_) => Ok(()),

@@ -15,7 +15,8 @@ use keyloom_model::RowKey;
 use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
 use keyloom_store::TransactAction;
 use keyloom_store::{
-    BatchGet, ChangePage, Delete, Error as StoreError, FeedStart, Get, Put, SeqNo, Shard, ShardId, TableName,
+    BatchGet, ChangePage, Delete, Error as StoreError, FeedStart, Get, Put, SeqNo, Shard, ShardId,
+    TableName,
 };
 use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
@@ -285,9 +286,8 @@ impl<'s> Checkpoints<'s> {
         }
         let pair = |shard: Shard| {
             let key = Checkpoint::key(consumer, &shard.id).to_item();
-            let is_of_shard = |row: &&Item| {
-                key.iter().all(|(name, part)| row.get(name.as_str()) == Some(part))
-            };
+            let is_of_shard =
+                |row: &&Item| key.iter().all(|(name, part)| row.get(name.as_str()) == Some(part));
             let row = rows.iter().find(is_of_shard);
             let checkpoint = read_or_initial(row, consumer, &shard.id)?;
             Ok((shard, checkpoint))

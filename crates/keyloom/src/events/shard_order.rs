@@ -68,7 +68,8 @@ mod tests {
     use super::*;
 
     fn shards() -> Vec<Shard> {
-        let listed = [("a", None), ("z", None), ("b", Some("a")), ("c", Some("a")), ("d", Some("b"))];
+        let listed =
+            [("a", None), ("z", None), ("b", Some("a")), ("c", Some("a")), ("d", Some("b"))];
         let id = |id: &str| ShardId(id.to_owned());
         listed.map(|(shard, parent)| Shard { id: id(shard), parent: parent.map(id) }).to_vec()
     }
@@ -84,8 +85,10 @@ mod tests {
         order.end_ancestors(&position(at));
         ended.iter().for_each(|id| order.end(&ShardId((*id).to_owned())));
         let new = shards.iter().filter(|shard| !at.contains(&shard.id.0.as_str()));
-        let may: Vec<&str> =
-            new.filter(|shard| order.may_begin(&shard.id)).map(|shard| shard.id.0.as_str()).collect();
+        let may: Vec<&str> = new
+            .filter(|shard| order.may_begin(&shard.id))
+            .map(|shard| shard.id.0.as_str())
+            .collect();
         assert_eq!(may, expected, "at {at:?}, {ended:?} ended");
     }
 

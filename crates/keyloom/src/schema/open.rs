@@ -8,8 +8,10 @@ use keyloom_query::CursorKey;
 use keyloom_store::{Store, TableName};
 use keyloom_value::Item;
 
+use super::head::{Head, ModelChange};
+use super::permits::complete_switch;
 use super::precheck::precheck;
-use super::stored::{Head, Position, Revision, write_revision};
+use super::stored::{Position, Revision, write_revision};
 use super::table::ensure_table;
 use super::{Former, Layouts, Pending, Schema, Stored};
 use crate::Options;
@@ -78,20 +80,25 @@ impl Opening<'_> {
         let layout = Layout::new(model, 1, &Item::new()).keeping(self.matching());
         ensure_table(self.store, self.table, &layout).await?;
         let revision = self.revision(&layout, Pending::default());
-        let head = Head { revision: 1, edit: 1, secret };
+        let head = Head::first(secret);
         let written = write_revision(self.store, self.table, (&head, None), &revision).await?;
         let layouts = Layouts::new(layout, &revision, BTreeMap::new());
         Ok(written.then(|| opened(layouts, &revision, &head)))
     }
 
-    /// Opens a model on existing data.
-    async fn go_on(&self, model: Model, stored: Stored) -> Result<Option<Opened>, Error> {
+    /// Opens a model on existing data. Returns none if the stored models must be read again.
+    async fn go_on(&self, model: Model, mut stored: Stored) -> Result<Option<Opened>, Error> {
+        // Nothing is written by a model while writes by an earlier one may still be applied.
+        if !complete_switch(self.store, self.table, &mut stored).await? {
+            return Ok(None);
+        }
         let (former, mut formers) = formers(&stored)?;
         let (head, revision) = (&stored.head, today(&stored)?);
         // A model without filters stores no posting lists in either way.
         let is_numbered = model.entities().any(|(_, entity)| entity.has_ordinals());
         let is_kept_so = !is_numbered
             || revision.matching == Some(self.matching()) && former.layout.facets().has_all_slots();
+        self.check_newer(head, revision)?;
         if revision.text == self.text && is_kept_so {
             ensure_table(self.store, self.table, &former.layout).await?;
             let layouts = Layouts::new(former.layout, revision, formers);
@@ -119,10 +126,25 @@ impl Opening<'_> {
             precheck((self.store, self.table), &layouts, (&next.pending, &tightened)).await?;
         }
         ensure_table(self.store, self.table, &layouts.current).await?;
-        let after = Head { revision: number, edit: head.edit + 1, secret: head.secret };
+        let texts = ModelChange { before: &revision.text, after: self.text };
+        let mut after = head.changed(number, texts);
+        if self.store.opening().is_some() {
+            // No other process can have permits.
+            after.fenced = after.epoch;
+        }
         let heads = (&after, Some(head));
         let written = write_revision(self.store, self.table, heads, &next).await?;
-        Ok(written.then(|| opened(layouts, &next, &after)))
+        let is_in_force = written && !after.is_switching();
+        Ok(is_in_force.then(|| opened(layouts, &next, &after)))
+    }
+
+    /// Refuses a model that another one has replaced, if other processes may use that one.
+    fn check_newer(&self, head: &Head, revision: &Revision) -> Result<(), Error> {
+        let is_shared = self.store.opening().is_none();
+        if is_shared && !self.options.allow_older_model && head.has_replaced(self.text) {
+            return Err(Error::OlderModel { since_ms: revision.since_ms });
+        }
+        Ok(())
     }
 
     fn matching(&self) -> Matching {
@@ -144,19 +166,24 @@ impl Opening<'_> {
     }
 }
 
-/// Reloads the schema of an opened model; returns none if another model is in force.
-pub(crate) fn reopen_schema(text: &str, stored: &Stored) -> Result<Option<Schema>, Error> {
+/// Reloads the schema of the model in force.
+///
+/// # Errors
+///
+/// [`Error::ModelChanged`] if this version cannot read the model.
+pub(crate) fn reopen_schema(stored: &Stored) -> Result<Schema, Error> {
     let revision = today(stored)?;
-    if revision.text != text {
-        return Ok(None);
+    if keyloom_model::check(&revision.text).is_err() {
+        return Err(Error::ModelChanged);
     }
     let (former, formers) = formers(stored)?;
     let layouts = Layouts::new(former.layout, revision, formers);
-    Ok(Some(opened(layouts, revision, &stored.head).schema))
+    Ok(opened(layouts, revision, &stored.head).schema)
 }
 
 fn opened(layouts: Layouts, revision: &Revision, head: &Head) -> Opened {
-    let schema = Schema { layouts, pending: revision.pending.clone() };
+    let (epoch, edit) = (head.epoch, head.edit);
+    let schema = Schema { layouts, pending: revision.pending.clone(), epoch, edit };
     Opened { schema, cursor_key: CursorKey::new(head.secret) }
 }
 

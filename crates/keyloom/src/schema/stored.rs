@@ -1,27 +1,23 @@
 //! How models are stored: as system rows.
 //!
 //! ```text
-//! ("m", "model") / "head"            the current revision and edit; the secret of cursors
+//! ("m", "model") / "head"            see `head.rs`
 //! ("m", "model") / revision          slots, time of creation, what is left to do
 //! ("m", "model") / revision, number  a piece of the model file
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::attribute::SORT;
 use keyloom_model::{Matching, RowKey};
 use keyloom_store::{CancelReason, Delete, Put, Store, TableName, TransactAction, TransactWrite};
-use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
+use keyloom_value::{Item, KeyBytes, Value};
 
 use super::Pending;
+use super::head::{HEAD, Head, MODEL, number};
 use crate::error::Error;
 use crate::system_rows::system_rows;
 
-const MODEL: &str = "model";
-const HEAD: &str = "head";
-const REVISION: &str = "revision";
-const EDIT: &str = "edit";
-const SECRET: &str = "secret";
 const SLOTS: &str = "slots";
 const SINCE: &str = "since";
 const ENTITIES: &str = "entities";
@@ -43,17 +39,6 @@ pub(crate) struct Stored {
     pub(crate) head: Head,
     /// Every revision that rows may have.
     pub(crate) revisions: BTreeMap<u32, Revision>,
-}
-
-/// The model in force.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Head {
-    /// The current revision.
-    pub(crate) revision: u32,
-    /// Changes with every change of the model, even if that needs no new revision.
-    pub(crate) edit: u32,
-    /// The secret of cursors.
-    pub(crate) secret: [u8; 32],
 }
 
 /// A model that is or was in force.
@@ -100,9 +85,7 @@ impl Stored {
             let sort = KeyBytes::decode(row.get(SORT)?.as_b()?).ok()?;
             match &sort[..] {
                 [Value::S(name)] if name == HEAD => {
-                    let secret: [u8; 32] = row.get(SECRET)?.as_b()?.try_into().ok()?;
-                    let revision = number(row.get(REVISION)?)?;
-                    head = Some(Head { revision, edit: number(row.get(EDIT)?)?, secret });
+                    head = Some(Head::read(row)?);
                 }
                 [revision] => {
                     revisions.insert(number(revision)?, Revision::read(row)?);
@@ -122,6 +105,18 @@ impl Stored {
     pub(crate) fn current(&self) -> Option<&Revision> {
         self.revisions.get(&self.head.revision)
     }
+}
+
+/// Notes that no write of an earlier epoch can be applied any more; returns the new head, or none if
+/// the stored models have changed since the head was read.
+pub(crate) async fn write_fenced(
+    store: &dyn Store,
+    table: &TableName,
+    before: &Head,
+) -> Result<Option<Head>, Error> {
+    let head = Head { edit: before.edit + 1, fenced: before.epoch, ..before.clone() };
+    let put = TransactAction::Put(head.put(table, Some(before)));
+    Ok(happens(store, vec![put]).await?.then_some(head))
 }
 
 /// Writes a revision and makes it current; returns false if the stored models have changed since the
@@ -200,24 +195,6 @@ pub(crate) async fn remove_revision(
 
 /// The number of pieces of the largest model file.
 const PIECES_MAX: usize = (1024 * 1024usize).div_ceil(PIECE_BYTES - 3);
-
-fn head_key() -> RowKey {
-    RowKey::system(MODEL, &[HEAD.into()])
-}
-
-impl Head {
-    /// Writes it, if it is unchanged since it was read.
-    fn put(&self, table: &TableName, before: Option<&Head>) -> Put {
-        let mut item = head_key().to_item();
-        item.insert(REVISION, u64::from(self.revision));
-        item.insert(EDIT, u64::from(self.edit));
-        item.insert(SECRET, self.secret.to_vec());
-        Put::new(table, item).when(match before {
-            None => Condition::missing(PARTITION),
-            Some(before) => Condition::equal(Path::from(EDIT), Value::from(u64::from(before.edit))),
-        })
-    }
-}
 
 impl Revision {
     fn to_item(&self, number: u32) -> Item {
@@ -303,10 +280,6 @@ fn pair(value: &Value) -> Option<(String, String)> {
     let Value::L(values) = value else { return None };
     let [left, right] = &values[..] else { return None };
     Some((text(left)?, text(right)?))
-}
-
-fn number(value: &Value) -> Option<u32> {
-    value.as_n().and_then(Number::to_i64).and_then(|number| u32::try_from(number).ok())
 }
 
 /// Splits the text between characters into pieces that fit into a row.

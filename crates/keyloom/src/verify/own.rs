@@ -302,10 +302,9 @@ impl Verifier<'_> {
     }
 
     pub(super) async fn mend_all(&self, transaction: TransactWrite) -> Result<Remedy, Error> {
-        match self.shared.store.transact_write(transaction).await {
-            Ok(()) => Ok(Remedy::Repaired),
-            Err(keyloom_store::Error::Canceled { .. }) => Ok(Remedy::Changed),
-            Err(error) => Err(error.into()),
+        match self.write_context().transact(transaction).await {
+            Err(Error::Store(keyloom_store::Error::Canceled { .. })) => Ok(Remedy::Changed),
+            done => done.map(|()| Remedy::Repaired),
         }
     }
 

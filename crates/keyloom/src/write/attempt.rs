@@ -19,12 +19,14 @@ pub(crate) struct AttemptState {
     pub(crate) ownerless: usize,
     /// Whether the entities of the request are read.
     pub(crate) existence: Existence,
+    /// Whether the call deletes entities.
+    pub(crate) deletes: bool,
 }
 
 impl AttemptState {
     /// The state of a call that runs a deletion.
     pub(crate) fn of(deletion: DeletionRecord) -> AttemptState {
-        AttemptState { deletion: Some(deletion), ..AttemptState::default() }
+        AttemptState { deletion: Some(deletion), deletes: true, ..AttemptState::default() }
     }
 
     /// Whether a tombstone needs no further action: its deletion belongs to this call, or is
@@ -32,6 +34,12 @@ impl AttemptState {
     pub(crate) fn is_settled(&self, deletion: &str) -> bool {
         let mine = self.deletion.as_ref().map(DeletionRecord::id);
         mine == Some(deletion) || self.is_called_off(deletion)
+    }
+
+    /// Whether this call waits for another deletion rather than canceling it. Of two deletions, the one
+    /// that began first goes on: so of any number, one always does.
+    pub(crate) fn gives_way_to(&self, other: &DeletionRecord) -> bool {
+        self.deletes && self.deletion.as_ref().is_none_or(|own| other.id() < own.id())
     }
 
     pub(crate) fn is_called_off(&self, deletion: &str) -> bool {

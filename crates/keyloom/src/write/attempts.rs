@@ -56,7 +56,8 @@ impl<'a> Attempts<'a> {
         Ok(())
     }
 
-    fn elapsed(&self) -> Duration {
+    /// How long ago the first attempt was.
+    pub(crate) fn elapsed(&self) -> Duration {
         let now_ms = self.stamps.clock().now().0;
         self.waited.max(Duration::from_millis(now_ms.saturating_sub(self.started_ms)))
     }

@@ -58,18 +58,18 @@ pub(super) async fn commit(
     }
     if store.adds_numbers() {
         let others = Others { sets, numbers: counters.numbers() };
-        return attempt(store, actions, others).await?.ok_or(Error::Contended);
+        return attempt(ctx, actions, others).await?.ok_or(Error::Contended);
     }
     let others = || Others { sets: sets.clone(), numbers: vec![] };
     if !counters.has_scores() {
         actions.extend(counters.actions(store).await?);
-        return attempt(store, actions, others()).await?.ok_or(Error::Contended);
+        return attempt(ctx, actions, others()).await?.ok_or(Error::Contended);
     }
     let mut attempts = ctx.attempts();
     loop {
         attempts.next().await?;
         let planned = [actions.clone(), counters.actions(store).await?].concat();
-        if let Some(outcome) = attempt(store, planned, others()).await? {
+        if let Some(outcome) = attempt(ctx, planned, others()).await? {
             return Ok(outcome);
         }
     }
@@ -77,20 +77,31 @@ pub(super) async fn commit(
 
 /// Returns the outcome; none if the only conflict is that a ranked counter has changed.
 async fn attempt(
-    store: &dyn Store,
-    planned: Vec<PlannedAction>,
+    ctx: &WriteContext<'_>,
+    mut planned: Vec<PlannedAction>,
     Others { sets, numbers }: Others,
 ) -> Result<Option<Outcome>, Error> {
-    let rows = planned.len();
-    if rows > ACTIONS_MAX {
-        return Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX });
+    let (rows, rows_max) = (planned.len(), ACTIONS_MAX - ctx.reserved());
+    if rows > rows_max {
+        return Err(Error::TooLarge { rows, rows_max });
     }
+    if rows == 0 && sets.is_empty() && numbers.is_empty() {
+        return Ok(Some(Outcome::Done));
+    }
+    let permit = ctx.permit().await?;
+    planned.extend(permit.as_ref().map(|permit| permit.check(ctx.table)));
     let (actions, meanings): (Vec<_>, Vec<_>) =
         planned.into_iter().map(|planned| (planned.action, planned.on_conflict)).unzip();
     let transaction = TransactWrite { sets, numbers, ..TransactWrite::new(actions) };
-    match send(store, transaction).await {
+    match send(ctx.store, transaction).await {
         Ok(()) => Ok(Some(Outcome::Done)),
-        Err(StoreError::Canceled { reasons }) => outcome(reasons, meanings),
+        Err(StoreError::Canceled { reasons }) => match permit {
+            Some(permit) if permit.is_revoked(&reasons) => {
+                permit.forget();
+                Ok(Some(Outcome::Changed))
+            }
+            Some(_) | None => outcome(reasons, meanings),
+        },
         Err(StoreError::ConditionFailed { item }) => {
             outcome(vec![Some(CancelReason::ConditionFailed { item })], meanings)
         }
@@ -101,9 +112,6 @@ async fn attempt(
 /// A single write costs less than a transaction of one on DynamoDB.
 async fn send(store: &dyn Store, mut transaction: TransactWrite) -> Result<(), StoreError> {
     let has_others = !transaction.sets.is_empty() || !transaction.numbers.is_empty();
-    if transaction.actions.is_empty() && !has_others {
-        return Ok(());
-    }
     let is_single = transaction.actions.len() == 1 && !has_others;
     match transaction.actions.pop() {
         Some(TransactAction::Put(put)) if is_single => store.put(put).await.map(|_| ()),

@@ -3,10 +3,11 @@
 
 use keyloom_model::{EntityKey, OwnRow, RowKey};
 use keyloom_query::Reader;
-use keyloom_store::{Store, TableName};
+use keyloom_store::{Store, TableName, TransactWrite};
 
 use super::admit::Admission;
 use super::commit::{Outcome, commit};
+use super::fence::{Fence, Permit};
 use super::plan::Planner;
 use super::{Attempts, Difference, Groups, ReferenceRules, TombstoneChange, Transition};
 use crate::background::Running;
@@ -25,7 +26,16 @@ pub(crate) struct WriteContext<'a> {
     pub(crate) ordinals: &'a Ordinals,
     pub(crate) groups: &'a Groups,
     pub(crate) running: &'a Running,
+    /// None if no other process can have the store open.
+    pub(crate) fence: Option<FencedBy<'a>>,
     pub(crate) now_ms: i64,
+}
+
+/// The fence of this process, and the epoch of the layouts.
+#[derive(Clone, Copy)]
+pub(crate) struct FencedBy<'a> {
+    pub(crate) fence: &'a Fence,
+    pub(crate) epoch: u32,
 }
 
 impl<'a> WriteContext<'a> {
@@ -40,6 +50,27 @@ impl<'a> WriteContext<'a> {
 
     pub(crate) fn admission(&self) -> Admission<'a> {
         Admission { layouts: self.layouts, stamps: self.stamps, now_ms: self.now_ms }
+    }
+
+    /// Sends a transaction that is not the difference of transitions, such as a repair.
+    pub(crate) async fn transact(&self, mut transaction: TransactWrite) -> Result<(), Error> {
+        let permit = self.permit().await?;
+        let check = permit.as_ref().map(|permit| permit.check(self.table).action);
+        transaction.actions.extend(check);
+        Ok(self.store.transact_write(transaction).await?)
+    }
+
+    /// Returns the permit of a transaction, if it needs one.
+    pub(super) async fn permit(&self) -> Result<Option<Permit<'a>>, Error> {
+        match self.fence {
+            None => Ok(None),
+            Some(FencedBy { fence, epoch }) => fence.permit(self, epoch).await.map(Some),
+        }
+    }
+
+    /// How many actions of a transaction are not available: one checks the permit.
+    pub(crate) fn reserved(&self) -> usize {
+        usize::from(self.fence.is_some())
     }
 
     /// Starts a loop of attempts that concurrent writers can invalidate.
@@ -60,6 +91,7 @@ impl<'a> WriteContext<'a> {
             layouts: self.layouts,
             table: self.table,
             adds_numbers: self.store.adds_numbers(),
+            reserved: self.reserved(),
             now_ms: self.now_ms,
             called_off,
         }

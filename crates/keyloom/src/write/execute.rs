@@ -106,7 +106,8 @@ impl<'a> Executor<'a> {
             true => Existence::Impossible,
             false => request.existence,
         };
-        let mut state = AttemptState { existence, ..AttemptState::default() };
+        let deletes = request.intents.iter().any(Intent::is_deletion);
+        let mut state = AttemptState { existence, deletes, ..AttemptState::default() };
         let executed = self.attempt_until_done(request, &mut state).await;
         if executed.is_err() {
             tombstone::abandon(&self.ctx, &mut state).await;
@@ -176,9 +177,10 @@ impl<'a> Executor<'a> {
         let difference = self.ctx.planner(&[]).plan(writes.transitions())?;
         match expansion {
             Expansion::Whole => Ok(difference),
-            Expansion::TooMany | Expansion::InDoubt => {
-                Err(Error::TooLarge { rows: difference.rows_max(), rows_max: ACTIONS_MAX })
-            }
+            Expansion::TooMany | Expansion::InDoubt => Err(Error::TooLarge {
+                rows: difference.rows_max(),
+                rows_max: ACTIONS_MAX - self.ctx.reserved(),
+            }),
         }
     }
 
@@ -248,7 +250,7 @@ impl<'a> Executor<'a> {
         }
         let difference = self.ctx.planner(&[]).plan(writes.transitions())?;
         let keys = usize::from(request.idempotency_key.is_some());
-        Ok(difference.fits(1 + keys + request.piggybacked.len()))
+        Ok(difference.fits(1 + keys + request.piggybacked.len() + self.ctx.reserved()))
     }
 
     /// Runs a deletion that does not fit into one transaction. It must be the only intent.
@@ -278,7 +280,7 @@ impl<'a> Executor<'a> {
             }
             _ => {
                 let rows = self.ctx.planner(&[]).plan(writes.transitions())?.rows_max();
-                Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX })
+                Err(Error::TooLarge { rows, rows_max: ACTIONS_MAX - self.ctx.reserved() })
             }
         }
     }
@@ -378,7 +380,11 @@ impl<'a> Executor<'a> {
     }
 }
 
-/// Whether the store failed, as opposed to refusing what was decided.
+/// Whether the store failed, or the model has changed, as opposed to refusing what was decided.
 fn is_failure(error: &Error) -> bool {
-    matches!(error, Error::Store(error) if !matches!(error, StoreError::Invalid(_)))
+    match error {
+        Error::Store(error) => !matches!(error, StoreError::Invalid(_)),
+        Error::ModelChanged => true,
+        _ => false,
+    }
 }

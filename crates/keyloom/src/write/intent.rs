@@ -34,4 +34,9 @@ impl Intent {
             | Intent::Expire { key } => key,
         }
     }
+
+    /// Whether it deletes the entity.
+    pub(crate) fn is_deletion(&self) -> bool {
+        matches!(self, Intent::Delete { .. } | Intent::Expire { .. })
+    }
 }

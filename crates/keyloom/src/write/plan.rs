@@ -26,6 +26,8 @@ pub(crate) struct Planner<'a> {
     pub(crate) table: &'a TableName,
     /// Whether the store adds to counters, so that they take no actions.
     pub(crate) adds_numbers: bool,
+    /// How many actions of a transaction are not available.
+    pub(crate) reserved: usize,
     pub(crate) now_ms: i64,
     /// Deletions that are known to be canceled: their tombstones are void.
     pub(crate) called_off: &'a [String],
@@ -78,6 +80,7 @@ impl Planner<'_> {
         transitions: &'t [Transition],
         others: usize,
     ) -> Vec<&'t [Transition]> {
+        let others = others + self.reserved;
         let fits = |some: &[Transition]| self.plan(some).is_ok_and(|plan| plan.fits(others));
         let (mut batches, mut rest) = (vec![], transitions);
         while !rest.is_empty() {

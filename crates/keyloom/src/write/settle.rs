@@ -8,6 +8,7 @@ use keyloom_query::DeletionState;
 use keyloom_value::Value;
 
 use super::commit::UniqueConflict;
+use super::patience::Patience;
 use super::{AttemptState, DeletionRecord, Intent, WriteContext};
 use crate::background::{call_off, clear_references, expire_entity, finish_entity};
 use crate::error::Error;
@@ -79,7 +80,7 @@ impl<'a> SettledReader<'a> {
         state: &mut AttemptState,
         hidden: Hidden,
     ) -> Result<Option<OwnRow>, Error> {
-        let mut attempts = self.ctx.attempts();
+        let (mut attempts, mut patience) = (self.ctx.attempts(), Patience::default());
         loop {
             attempts.next().await?;
             let Some(row) = self.ctx.reader().get_any(key).await? else { return Ok(None) };
@@ -95,7 +96,9 @@ impl<'a> SettledReader<'a> {
                     state.called_off.push(deletion.id().to_owned());
                 }
                 Some(DeletionState::Marking) => {
-                    if call_off(&self.ctx, &deletion).await? {
+                    let waits = state.gives_way_to(&deletion)
+                        && patience.is_left(&self.ctx, &deletion, attempts.elapsed()).await?;
+                    if !waits && call_off(&self.ctx, &deletion).await? {
                         state.called_off.push(deletion.id().to_owned());
                     }
                 }

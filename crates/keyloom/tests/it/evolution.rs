@@ -256,7 +256,9 @@ fn a_duplicate_written_under_the_old_model_is_reported_by_the_backfill() {
         block_on(old.update("thing", "b", &json!({"code": "1"}))).unwrap();
         match block_on(db.backfill(|_| {})) {
             Err(Error::UniqueViolation { id: Some(id), owner: Some(owner), .. }) => {
-                assert_eq!([id, owner], ["b", "a"]);
+                // Where processes share the store, `old` has loaded the new model, so `b` has the value.
+                let is_shared = world.store.opening().is_none();
+                assert_eq!([id, owner], if is_shared { ["a", "b"] } else { ["b", "a"] });
             }
             other => panic!("{other:?}"),
         }

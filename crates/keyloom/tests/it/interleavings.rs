@@ -78,7 +78,7 @@ fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {
     }
 }
 
-type Work<'w> = Pin<Box<dyn Future<Output = Result<Vec<Option<Record>>, Error>> + 'w>>;
+pub(crate) type Work<'w> = Pin<Box<dyn Future<Output = Result<Vec<Option<Record>>, Error>> + 'w>>;
 
 /// Advances all calls in a random order until all are done or dropped.
 fn interleave(world: &World, calls: &mut [Call], dropping: Dropping, random: &mut Random) {
@@ -138,7 +138,7 @@ pub(crate) fn explain(world: &mut World, calls: &[Call]) {
 }
 
 /// The state after a call, if the call would return the same result there; `calls` are all of them.
-fn after(world: &World, naive: Naive, call: &Call, calls: &[Call]) -> Option<Naive> {
+pub(crate) fn after(world: &World, naive: Naive, call: &Call, calls: &[Call]) -> Option<Naive> {
     let records = match &call.answer {
         Some(Ok(records)) => records.as_slice(),
         Some(Err(_)) | None => &[],
@@ -176,7 +176,7 @@ fn after(world: &World, naive: Naive, call: &Call, calls: &[Call]) -> Option<Nai
     }
 }
 
-fn orders(count: usize) -> Vec<Vec<usize>> {
+pub(crate) fn orders(count: usize) -> Vec<Vec<usize>> {
     if count == 0 {
         return vec![vec![]];
     }

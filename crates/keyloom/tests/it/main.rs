@@ -33,6 +33,7 @@ mod large_deletions;
 mod large_openings;
 mod large_random;
 mod last_pages;
+mod leases;
 mod matching;
 mod matching_kept;
 mod once;
@@ -41,12 +42,15 @@ mod operations;
 mod pages;
 mod parts;
 mod power;
+mod racing_deletions;
 // The generators of the model's own tests: one set of entities and documents for both crates.
 #[path = "../../../model/tests/it/random_entity.rs"]
 mod random_entity;
 mod reference_lists;
 mod regressions;
 mod rig;
+mod rolling;
+mod rolling_random;
 mod round_trip;
 mod strict_feed;
 mod strict_rig;

@@ -7,8 +7,8 @@ use keyloom::Change;
 use keyloom::events::{Effects, Handlers, Next};
 use keyloom_model::attribute::PARTITION;
 use keyloom_store::{
-    Answer, Change as RowChange, ChangePage, FeedStart, ReadChanges, SeqNo, Shard, ShardId,
-    Store, TableName,
+    Answer, Change as RowChange, ChangePage, FeedStart, ReadChanges, SeqNo, Shard, ShardId, Store,
+    TableName,
 };
 use keyloom_testkit::{Front, InFront, ManualClock, Random};
 use keyloom_value::{Item, Value};
@@ -62,7 +62,8 @@ impl Front for Parted {
             Some(_) => &[("a", None), ("b", Some("a")), ("c", Some("a"))],
         };
         let id = |part: &str| ShardId(part.to_owned());
-        let parts = parts.iter().map(|(part, parent)| Shard { id: id(part), parent: parent.map(id) });
+        let parts =
+            parts.iter().map(|(part, parent)| Shard { id: id(part), parent: parent.map(id) });
         let parts = parts.collect();
         Box::pin(async { Ok(parts) })
     }

@@ -47,7 +47,9 @@ pub(crate) async fn open(model: &str, store: Arc<dyn Store>) -> Db {
 
 /// A database with a clock of the test's own.
 pub(crate) async fn open_at(model: &str, store: Arc<dyn Store>, clock: &ManualClock) -> Db {
-    let options = Options { clock: Arc::new(clock.clone()), ..Options::default() };
+    let clock = Arc::new(clock.clone());
+    // Tests go back and forth between models.
+    let options = Options { clock, allow_older_model: true, ..Options::default() };
     Db::open_with(model, store, options).await.expect("the database opens")
 }
 

@@ -183,9 +183,9 @@ impl Front for Connection {
     }
 
     fn transact_write(&self, write: TransactWrite) -> Answer<'_, ()> {
-        Box::pin(self.send("TransactWriteItems", write, |strict, write| {
-            strict.transact_write(write)
-        }))
+        Box::pin(
+            self.send("TransactWriteItems", write, |strict, write| strict.transact_write(write)),
+        )
     }
 
     fn shards(&self, table: TableName) -> Answer<'_, Vec<Shard>> {

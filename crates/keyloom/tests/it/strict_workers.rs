@@ -198,9 +198,8 @@ fn a_shard_is_read_by_one_process_and_by_another_when_that_is_gone() {
         assert!(by_shard.len() >= 4, "{by_shard:?}");
         assert!(by_shard.values().all(|readers| readers.len() == 1), "{by_shard:?}");
         // The process with the most shards is killed, while there are events.
-        let reads = |number: &usize| {
-            by_shard.values().filter(|readers| readers.contains(number)).count()
-        };
+        let reads =
+            |number: &usize| by_shard.values().filter(|readers| readers.contains(number)).count();
         let victim = (0..3).max_by_key(reads).unwrap();
         processes[victim].kill();
         let survivor = &processes[(victim + 1) % 3].db;

@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 
 use crate::{
-    Cause, Change, ChangePage, Error, Feed, FeedStart, Invalid, ReadChanges, SeqNo, Shard,
-    ShardId, TableName,
+    Cause, Change, ChangePage, Error, Feed, FeedStart, Invalid, ReadChanges, SeqNo, Shard, ShardId,
+    TableName,
 };
 
 use super::directory::StoreIds;

@@ -12,8 +12,9 @@ use crate::limits::{BATCH_GET_BYTES_MAX, TOKEN_TTL_MS};
 use crate::numbers::{Added, added};
 use crate::{
     AddNumber, Alteration, BatchAction, BatchGet, BatchGot, BatchWrite, Cause, ChangePage, Delete,
-    Error, Feed, FeedStart, Get, Invalid, Put, ReadChanges, SeqNo, Shard, ShardId, TableDescription,
-    TableName, TableSpec, Time, TransactAction, TransactGet, TransactWrite, UpdateItem, validate,
+    Error, Feed, FeedStart, Get, Invalid, Put, ReadChanges, SeqNo, Shard, ShardId,
+    TableDescription, TableName, TableSpec, Time, TransactAction, TransactGet, TransactWrite,
+    UpdateItem, validate,
 };
 
 /// The state of all tables. A snapshot is a clone of it.

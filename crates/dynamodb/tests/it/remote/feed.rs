@@ -146,7 +146,8 @@ fn the_end_of_a_shard_is_told_by_its_last_page_and_by_no_other() {
     loop {
         let read = ReadChanges { table: table(), shard: parent.clone(), start, limit: 15 };
         let page = block_on(remote.changes(read)).unwrap();
-        (start, count, pages) = (FeedStart::After(page.next), count + page.changes.len(), pages + 1);
+        (start, count, pages) =
+            (FeedStart::After(page.next), count + page.changes.len(), pages + 1);
         assert!(pages < 200, "it ends");
         if page.is_ended {
             break;

@@ -38,7 +38,13 @@ pub(crate) async fn delete_in_background(
         ctx.commit_difference(vec![record.create(ctx.table, roots)]).await?;
         let mut marking = Marking::new(*ctx, &record);
         match mark_and_happen(ctx, &deletion, &mut marking).await {
-            Ok(true) => return resume_deletion(ctx, &record).await,
+            Ok(true) => {
+                return match resume_deletion(ctx, &record).await {
+                    // It is applied; the background runner removes the rest by the new model.
+                    Err(Error::ModelChanged) => Ok(()),
+                    done => done,
+                };
+            }
             // Another writer needed one of the entities.
             Ok(false) => take_back(ctx, &record, marking.roots()).await?,
             Err(error) => {

@@ -10,7 +10,7 @@ use keyloom_query::{DeletionState, LinkRow};
 use super::walk::{Referrer, Referrers, Walk};
 use crate::error::Error;
 use crate::write::{
-    AttemptState, DeletionRecord, LINKS_PAGE, SettledReader, TombstoneChange, Tombstones,
+    AttemptState, DeletionRecord, Hidden, LINKS_PAGE, SettledReader, TombstoneChange, Tombstones,
     Transition, WriteContext,
 };
 
@@ -73,7 +73,7 @@ impl<'m> Marking<'m> {
         expected: Option<&str>,
     ) -> Result<Option<OwnRow>, Error> {
         self.roots.push(root.clone());
-        let row = self.read(root).await?;
+        let row = self.read_for(root, &Take::Root).await?;
         let row = self.ctx.admission().at_version(root, row, expected)?;
         let version = expected.map(|_| row.image.version.clone());
         if !self.mark_some(vec![Candidate { row, take: Take::Root }]).await? {
@@ -81,6 +81,10 @@ impl<'m> Marking<'m> {
         }
         // A write before the tombstone precedes the deletion.
         let now = self.ctx.reader().get_any(root).await?;
+        if now.as_ref().is_some_and(|now| !self.record.has_marked(now)) {
+            // Another deletion of it was faster, or this one was canceled.
+            return Ok(None);
+        }
         self.ctx.admission().at_version(root, now, version.as_deref()).map(Some)
     }
 
@@ -219,7 +223,7 @@ impl<'m> Marking<'m> {
         let mut attempts = self.ctx.attempts();
         loop {
             attempts.next().await?;
-            let Some(row) = self.read(key).await? else { return Ok(true) };
+            let Some(row) = self.read_for(key, take).await? else { return Ok(true) };
             let Some(set) = self.tombstones(&row, take) else { return Ok(true) };
             let marked = self.ctx.rewritten(row, TombstoneChange::Set(set)).await?;
             if self.commit(&[marked]).await? {
@@ -242,6 +246,17 @@ impl<'m> Marking<'m> {
         let mut difference = self.ctx.planner(&self.state.called_off).plan(marked)?;
         difference.actions.push(self.record.add_marked(self.ctx.table, count));
         Ok(self.ctx.commit_difference(difference).await?.is_done())
+    }
+
+    /// Reads an entity that is to be marked.
+    async fn read_for(&mut self, key: &EntityKey, take: &Take) -> Result<Option<OwnRow>, Error> {
+        let hidden = match take {
+            // Another deletion of it was applied, and removes what it has hidden.
+            Take::Root => Hidden::Leave,
+            // It refers to what this deletion removes, so it goes first.
+            Take::Entity(..) | Take::Reference(..) => Hidden::Finish,
+        };
+        SettledReader::new(self.ctx).read_with(key, &mut self.state, hidden).await
     }
 
     async fn read(&mut self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {

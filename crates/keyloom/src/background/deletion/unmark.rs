@@ -86,7 +86,7 @@ async fn unmark_rows(
         rows.into_iter().partition(|row| row.pending.deletions().contains(record.id()));
     unmark_large(ctx, record, large).await?;
     let small: Vec<OwnRow> = small.into_iter().filter(|row| record.has_marked(row)).collect();
-    for some in small.chunks(ACTIONS_MAX / 2) {
+    for some in small.chunks((ACTIONS_MAX - ctx.reserved()) / 2) {
         let actions: Vec<PlannedAction> =
             some.iter().flat_map(|row| without_tombstone(ctx, record, row)).collect();
         if ctx.commit_difference(actions.clone()).await?.is_done() {

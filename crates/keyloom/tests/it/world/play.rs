@@ -296,7 +296,9 @@ pub(crate) async fn open(
     store: Arc<dyn Store>,
     clock: &ManualClock,
 ) -> Result<Db, Error> {
-    let options = Options { clock: Arc::new(clock.clone()), ..Options::default() };
+    let clock = Arc::new(clock.clone());
+    // A random edit may return to an earlier model.
+    let options = Options { clock, allow_older_model: true, ..Options::default() };
     Db::open_with(model, store, options).await
 }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use hyper::{Method, StatusCode};
-use keyloom::{Db, Error};
 use keyloom::events::{Event, EventPage, Position};
+use keyloom::{Db, Error};
 use keyloom_model::{EntityId, Model};
 use serde_json::json;
 use tokio::sync::{mpsc, watch};

@@ -80,7 +80,8 @@ impl Served {
         };
         let open_tokens = || {
             let clock = Arc::new(clock.clone());
-            block_on(Tokens::open(store.clone(), "keyloom", clock, Arc::new(SystemEntropy))).unwrap()
+            block_on(Tokens::open(store.clone(), "keyloom", clock, Arc::new(SystemEntropy)))
+                .unwrap()
         };
         let tokens = open_tokens();
         if setup.door == Door::Closed {

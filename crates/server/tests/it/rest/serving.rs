@@ -55,7 +55,8 @@ fn bind(listen: [u8; 4], door: Door) -> String {
     runtime.block_on(async {
         let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
         let db = keyloom::Db::open(&app("tasks"), store.clone()).await.unwrap();
-        let tokens = Tokens::open(store, "keyloom", Arc::new(SystemClock), Arc::new(SystemEntropy)).await;
+        let tokens =
+            Tokens::open(store, "keyloom", Arc::new(SystemClock), Arc::new(SystemEntropy)).await;
         let tokens = tokens.unwrap();
         if door == Door::Closed {
             let request = TokenRequest {
