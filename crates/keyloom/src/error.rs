@@ -411,13 +411,16 @@ impl Error {
         Error::Damaged { what: format!("{what} Verify and repair the data.") }
     }
 
-    /// Whether another model might give another result. Rows of a later revision look damaged.
+    /// Whether another model might give another result. Rows of a later revision look damaged. Taken
+    /// values and missing targets are found by transactions, which check that the model is in force.
     pub(crate) fn depends_on_model(&self) -> bool {
         !matches!(
             self,
             Error::NotFound { .. }
                 | Error::Exists { .. }
                 | Error::VersionMismatch { .. }
+                | Error::UniqueViolation { .. }
+                | Error::TargetGone { .. }
                 | Error::KeyReused { .. }
                 | Error::KeyUnfit { .. }
                 | Error::Contended
