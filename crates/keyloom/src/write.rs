@@ -39,7 +39,7 @@ pub(crate) use commit::Outcome;
 pub(crate) use context::{FencedBy, WriteContext};
 pub(crate) use counters::{RankedChange, add_all};
 pub(crate) use deletion_record::{DeletionRecord, LEFT, ROOT, TOTAL, read_roots, write_roots};
-pub(crate) use deltas::{Groups, PlannedDelta, REGISTERED};
+pub(crate) use deltas::{Groups, OrdinalOwner, PlannedDelta, REGISTERED, WAITING_MAX};
 pub(crate) use difference::{ACTIONS_MAX, Difference, PlannedAction};
 pub(crate) use execute::{Executed, Executor, Existence, WriteRequest};
 pub(crate) use fence::Fence;

@@ -77,6 +77,7 @@ const LAYERS: &[Layer] = &[
             "keyloom-model",
             "keyloom-store",
             "keyloom-query",
+            "futures-util",
             "getrandom",
             "serde",
             "sha2",

@@ -5,30 +5,37 @@
 //! before the write is over by then, so none sees a part of it. Several processes may fold the same
 //! deltas, because a fold reads the directory of a list, then its chunks, then the deltas, and writes
 //! under the version of the directory: what it writes is at least as new as the directory it replaces.
-//! A delta goes last, and only as far as it was folded.
+//! A delta goes last, and only as far as it was folded. A lease keeps processes from doing the same
+//! work, and writers wait when too many deltas do (`write/deltas.rs`).
 
 mod lists;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use futures_util::future::try_join_all;
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{ChunkKeys, Delta, EntityId, RowKey, ordinal_of};
 use keyloom_query::READ_MAX;
 use keyloom_store::{Delete, Error as StoreError, UpdateItem};
-use keyloom_value::{Condition, Item, Path, Value};
+use keyloom_value::{Condition, Item, Path, Update, Value};
 
 use self::lists::ListFold;
 use super::OperationKind;
+use super::lease::{Held, Lease};
 use crate::answer::Answer;
 use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::schema::Schema;
 use crate::system_rows::system_rows;
-use crate::write::REGISTERED;
+use crate::write::{REGISTERED, WAITING_MAX};
 
 /// How long a delta is left alone: longer than a read may take, because clocks are set.
 const WAIT_MS: i64 = READ_MAX.as_millis() as i64 + 1_000;
+/// Of the row of a group: how many deltas wait.
+const WAITING: &str = "waiting";
+/// How many requests are sent at once.
+const TOGETHER: usize = 16;
 /// How long nobody must have written in a group until its row is removed: ten times as long as a
 /// process relies on having written it.
 const FORGET_MS: i64 = 600_000;
@@ -78,12 +85,20 @@ async fn fold(shared: &Shared) -> Result<u64, Error> {
     let Some(_running) = Running::begin(&shared.folding) else { return Ok(0) };
     let mut count = 0;
     let groups = RowKey { partition: ChunkKeys::groups(), sort: ChunkKeys::groups() };
-    for row in system_rows(&*shared.store, &shared.table, groups).await? {
+    let rows = system_rows(&*shared.store, &shared.table, groups).await?;
+    // Without groups, nothing is leased.
+    let lease = Lease::new(shared, "folding");
+    let is_mine = !rows.is_empty() && lease.take().await? == Held::Yes;
+    for row in rows {
         let Some(sort) = row.get(SORT).and_then(Value::as_b) else { continue };
         let known = schema.layouts.current.chunks().read_group(sort);
         // A kind that the model no longer has is not read either.
         let Some((entity, tenant)) = known else { continue };
-        count += Group { shared, schema: &schema, entity, tenant }.fold(&row, sort).await?;
+        let group = Group { shared, schema: &schema, entity, tenant };
+        match is_mine {
+            true => count += group.fold(&row, sort).await?,
+            false => group.note(waiting(&row)),
+        }
     }
     Ok(count)
 }
@@ -134,12 +149,33 @@ impl Group<'_> {
             return Ok(count);
         }
         let (at_ms, deltas) = (self.shared.now_ms(), self.deltas().await?);
-        if deltas.is_empty() {
-            self.forget(row).await?;
-        } else {
-            folding.lock().insert(name.to_vec(), Seen { at_ms, deltas });
+        self.publish(row, deltas.len() as u64).await?;
+        match deltas.is_empty() {
+            true => self.forget(row).await?,
+            false => drop(folding.lock().insert(name.to_vec(), Seen { at_ms, deltas })),
         }
         Ok(count)
+    }
+
+    /// Tells writers of all processes how many deltas wait: others read the row of the group.
+    async fn publish(&self, row: &Item, now: u64) -> Result<(), Error> {
+        self.note(now);
+        // Few need not be known exactly.
+        let is_few = |count: u64| count < WAITING_MAX / 2;
+        if is_few(now) && is_few(waiting(row)) {
+            return Ok(());
+        }
+        let update = Update::new().set(Path::from(WAITING), Value::from(now));
+        let update = UpdateItem::new(&self.shared.table, key_of(row), update);
+        self.shared.store.update(update).await?;
+        Ok(())
+    }
+
+    /// Tells writers of this process how many deltas wait.
+    fn note(&self, waiting: u64) {
+        let chunks = self.schema.layouts.current.chunks();
+        let group = chunks.group_key(self.entity, self.tenant.as_ref());
+        self.shared.groups.set_waiting(group, waiting);
     }
 
     /// Reads all deltas.
@@ -157,19 +193,23 @@ impl Group<'_> {
     /// Folds deltas as far as they were seen, and removes what was folded.
     async fn fold_deltas(&self, seen: BTreeMap<u64, Delta>) -> Result<(), Error> {
         let fold = ListFold { group: self, seen: &seen };
-        for (ordinal, now) in fold.run().await? {
-            let Some(folded) = seen.get(&ordinal).and_then(Delta::last) else { continue };
-            self.trim(ordinal, now, folded).await?;
+        let folded: Vec<(u64, Delta)> = fold.run().await?.into_iter().collect();
+        for some in folded.chunks(TOGETHER) {
+            let trim = |(ordinal, now): &(u64, Delta)| {
+                let through = seen.get(ordinal).and_then(Delta::last).unwrap_or_default();
+                self.trim(*ordinal, now.clone(), through.to_owned())
+            };
+            try_join_all(some.iter().map(trim)).await?;
         }
         Ok(())
     }
 
     /// Removes the changes up to a write from a delta, if no other was appended meanwhile: then a later
     /// call does.
-    async fn trim(&self, ordinal: u64, now: Delta, folded: &str) -> Result<(), Error> {
+    async fn trim(&self, ordinal: u64, now: Delta, folded: String) -> Result<(), Error> {
         let Some(last) = now.last().map(Value::from) else { return Ok(()) };
         let unchanged = Condition::equal(Path::from(Delta::LAST), last);
-        let Some(rest) = now.after(folded) else { return Ok(()) };
+        let Some(rest) = now.after(&folded) else { return Ok(()) };
         let (store, table) = (&self.shared.store, &self.shared.table);
         let key = self.delta_key(ordinal).to_item();
         let trimmed = match rest.changes.is_empty() {
@@ -191,15 +231,24 @@ impl Group<'_> {
         if self.shared.now_ms().saturating_sub(at_ms) < FORGET_MS {
             return Ok(());
         }
-        let key = [PARTITION, SORT].into_iter();
-        let key = key.filter_map(|name| Some((name.into(), row.get(name)?.clone())));
         let unchanged = Condition::equal(Path::from(REGISTERED), Value::from(at_ms));
-        let delete = Delete::new(&self.shared.table, key.collect()).when(unchanged);
+        let delete = Delete::new(&self.shared.table, key_of(row)).when(unchanged);
         match self.shared.store.delete(delete).await {
             Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// How many deltas waited when the process that folds looked last, if there were many.
+fn waiting(row: &Item) -> u64 {
+    let waiting = row.get(WAITING).and_then(Value::as_n).and_then(|count| count.to_i64());
+    waiting.and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
+}
+
+fn key_of(row: &Item) -> Item {
+    let key = [PARTITION, SORT].into_iter();
+    key.filter_map(|name| Some((name.into(), row.get(name)?.clone()))).collect()
 }
 
 /// Reads a delta row, with its ordinal.

@@ -4,15 +4,13 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{
-    CHUNK_ORDINALS, Chunk, ChunkKeys, DeltaChange, Directory, EntityId, OwnRow, RowKey,
-};
-use keyloom_store::{Check, OnFailure, Put, SetName, TransactAction, TransactWrite, UpdateItem};
+use keyloom_model::{CHUNK_ORDINALS, Chunk, ChunkKeys, Directory, EntityId, OwnRow, RowKey};
+use keyloom_store::{Check, OnFailure, Put, SetName, TransactAction, TransactWrite};
 use keyloom_value::{Condition, Item, Path, Value};
 
 use super::{Finding, Problem, Remedy, Repair, Verifier, show_key, show_name};
 use crate::error::Error;
-use crate::write::as_read;
+use crate::write::{OrdinalOwner, PlannedDelta, as_read};
 
 /// How many members of a chunk are verified at once.
 const MEMBERS_MAX: usize = 500;
@@ -201,16 +199,18 @@ impl Verifier<'_> {
         let Membership { list, ordinal, entity, tenant } = *membership;
         let (layout, table) = (&self.schema.layouts.current, &self.shared.table);
         let names = |is_named: bool| is_named.then(|| list.to_vec()).into_iter().collect();
-        let stamp = self.shared.stamps.next()?;
-        let change = DeltaChange { stamp, joined: names(is_in), left: names(!is_in) };
-        let key = layout.chunks().delta_key(entity, tenant, ordinal).to_item();
-        let update = UpdateItem::new(table, key, change.append());
+        let owner = OrdinalOwner { entity, tenant, ordinal };
+        let delta = PlannedDelta::new(layout, &owner, names(is_in), names(!is_in));
+        let (store, now_ms) = (&*self.shared.store, self.shared.now_ms());
+        let deltas = std::slice::from_ref(&delta);
+        self.shared.groups.register(store, table, deltas, now_ms).await?;
+        let append = delta.action(table, &self.shared.stamps.next()?).action;
         let check = own.map(|own| {
             let (key, condition) = (layout.own_key(&own.image.key).to_item(), as_read(own));
             let (table, on_failure) = (table.clone(), OnFailure::Nothing);
             TransactAction::Check(Check { table, key, condition, on_failure })
         });
-        let actions = check.into_iter().chain([TransactAction::Update(update)]).collect();
+        let actions = check.into_iter().chain([append]).collect();
         self.mend_all(TransactWrite::new(actions)).await
     }
 }

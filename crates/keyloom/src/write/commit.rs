@@ -52,7 +52,9 @@ pub(super) async fn commit(
     let store = ctx.store;
     let Difference { mut actions, postings: sets, deltas, counters } = difference;
     if !deltas.is_empty() {
+        ctx.groups.make_room(&deltas, ctx.stamps.clock()).await?;
         ctx.groups.register(store, ctx.table, &deltas, ctx.now_ms).await?;
+        ctx.groups.note_written(&deltas);
         let stamp = ctx.stamps.next()?;
         actions.extend(deltas.iter().map(|delta| delta.action(ctx.table, &stamp)));
     }

@@ -3,18 +3,32 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use keyloom_model::{DeltaChange, EntityKey, Layout, RowKey};
-use keyloom_store::{Put, Store, TableName, TransactAction, UpdateItem};
-use keyloom_value::Value;
+use keyloom_model::{DeltaChange, EntityId, Layout, RowKey};
+use keyloom_store::{Clock, Store, TableName, TransactAction, UpdateItem};
+use keyloom_value::{Path, Update, Value};
 
 use super::difference::PlannedAction;
 use crate::error::Error;
 
 /// How often a process writes the row of a group in which it writes deltas.
 const REGISTERED_MS: i64 = 60_000;
+/// How many deltas of a group wait to be folded before writers wait too. Each is read by every filter.
+pub(crate) const WAITING_MAX: u64 = 10_000;
+/// How often and how long a writer waits for room.
+const WAITS_MAX: u32 = 100;
+const WAIT: Duration = Duration::from_millis(100);
 /// Of the row of a group: when it was written, in milliseconds since 1970.
 pub(crate) const REGISTERED: &str = "at";
+
+/// An ordinal, and what it is unique within.
+#[derive(Clone, Copy)]
+pub(crate) struct OrdinalOwner<'o> {
+    pub(crate) entity: EntityId,
+    pub(crate) tenant: Option<&'o Value>,
+    pub(crate) ordinal: u64,
+}
 
 /// What one entity appends.
 #[derive(Clone, Debug)]
@@ -30,13 +44,13 @@ pub(crate) struct PlannedDelta {
 impl PlannedDelta {
     pub(crate) fn new(
         layout: &Layout,
-        entity: &EntityKey,
-        ordinal: u64,
-        [joined, left]: [Vec<Vec<u8>>; 2],
+        owner: &OrdinalOwner<'_>,
+        joined: Vec<Vec<u8>>,
+        left: Vec<Vec<u8>>,
     ) -> PlannedDelta {
-        let (kind, tenant) = (entity.entity, entity.tenant.as_ref());
-        let key = layout.chunks().delta_key(kind, tenant, ordinal);
-        PlannedDelta { key, group: layout.chunks().group_key(kind, tenant), joined, left }
+        let OrdinalOwner { entity, tenant, ordinal } = *owner;
+        let key = layout.chunks().delta_key(entity, tenant, ordinal);
+        PlannedDelta { key, group: layout.chunks().group_key(entity, tenant), joined, left }
     }
 
     /// The number of bytes that it appends.
@@ -53,10 +67,19 @@ impl PlannedDelta {
     }
 }
 
-/// The groups whose rows this process has written, and when: folding finds deltas by these rows.
+/// The groups in which this process writes deltas.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
-    registered: Mutex<BTreeMap<RowKey, i64>>,
+    known: Mutex<BTreeMap<RowKey, Known>>,
+}
+
+/// What this process knows of a group.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    /// When it wrote the row of the group, by which folding finds the deltas.
+    registered_ms: Option<i64>,
+    /// How many deltas waited when folding looked last, and how many it has written since.
+    waiting: u64,
 }
 
 impl Groups {
@@ -70,21 +93,54 @@ impl Groups {
         now_ms: i64,
     ) -> Result<(), Error> {
         for PlannedDelta { group, .. } in deltas {
-            let since = self.lock().get(group).copied();
+            let since = self.lock().get(group).and_then(|known| known.registered_ms);
             let is_fresh =
                 |since: i64| (since..since.saturating_add(REGISTERED_MS)).contains(&now_ms);
             if since.is_some_and(is_fresh) {
                 continue;
             }
-            let mut row = group.to_item();
-            row.insert(REGISTERED, Value::from(now_ms));
-            store.put(Put::new(table, row)).await?;
-            self.lock().insert(group.clone(), now_ms);
+            let at = Update::new().set(Path::from(REGISTERED), Value::from(now_ms));
+            store.update(UpdateItem::new(table, group.to_item(), at)).await?;
+            self.lock().entry(group.clone()).or_default().registered_ms = Some(now_ms);
         }
         Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<RowKey, i64>> {
-        self.registered.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Waits while too many deltas do: they are read by every filter. Without folding in this process
+    /// nothing is known, and nobody waits.
+    pub(crate) async fn make_room(
+        &self,
+        deltas: &[PlannedDelta],
+        clock: &dyn Clock,
+    ) -> Result<(), Error> {
+        let is_full = |delta: &PlannedDelta| {
+            self.lock().get(&delta.group).is_some_and(|known| known.waiting >= WAITING_MAX)
+        };
+        for _ in 0..WAITS_MAX {
+            if !deltas.iter().any(is_full) {
+                return Ok(());
+            }
+            clock.sleep(WAIT).await;
+        }
+        Err(Error::Contended)
+    }
+
+    /// Notes how many deltas of a group wait to be folded.
+    pub(crate) fn set_waiting(&self, group: RowKey, waiting: u64) {
+        self.lock().entry(group).or_default().waiting = waiting;
+    }
+
+    /// Notes deltas that were written. Only counted where folding looks at them from time to time.
+    pub(crate) fn note_written(&self, deltas: &[PlannedDelta]) {
+        let mut known = self.lock();
+        for delta in deltas {
+            if let Some(known) = known.get_mut(&delta.group).filter(|known| known.waiting > 0) {
+                known.waiting += 1;
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RowKey, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -13,7 +13,7 @@ use keyloom_store::{
 use keyloom_value::{Comparison, Condition, Item, Path, Value};
 
 use super::counters::Counters;
-use super::deltas::PlannedDelta;
+use super::deltas::{OrdinalOwner, PlannedDelta};
 use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
 use super::transition::{References, TombstoneChange, Tombstones, Transition};
 use super::write_set::Footprint;
@@ -233,8 +233,9 @@ impl Planner<'_> {
             let joined: Vec<Vec<u8>> = names.difference(&before).cloned().collect();
             let left: Vec<Vec<u8>> = before.difference(&names).cloned().collect();
             if !joined.is_empty() || !left.is_empty() {
-                let (layout, changed) = (&self.layouts.current, [joined, left]);
-                deltas.push(PlannedDelta::new(layout, &transition.key, ordinal, changed));
+                let (entity, tenant) = (transition.key.entity, transition.key.tenant.as_ref());
+                let owner = OrdinalOwner { entity, tenant, ordinal };
+                deltas.push(PlannedDelta::new(&self.layouts.current, &owner, joined, left));
             }
         }
         Ok(deltas)

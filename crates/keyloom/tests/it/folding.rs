@@ -187,7 +187,8 @@ fn reads_beside_writers_and_two_folding_processes_see_one_moment() {
                 crowd.step(seed);
             }
             if !crowd.is_reading() && crowd.random.chance(1, 6) {
-                clock.advance_ms(7_000);
+                // After the longer one, a process takes over from another that may only be paused.
+                clock.advance_ms(*crowd.random.pick(&[7_000, 40_000]));
             }
         }
         while !crowd.running.is_empty() {

@@ -93,11 +93,12 @@ pub(crate) fn settle(db: &Db, handlers: &Handlers, clock: &ManualClock) {
     panic!("there is always more to do");
 }
 
-/// Folds everything that is in deltas of posting lists, where the store has no sets.
+/// Folds everything that is in deltas of posting lists, where the store has no sets; also if another
+/// process did before, which counts as dead after a while.
 pub(crate) fn fold(db: &Db, clock: &ManualClock) {
-    for _ in 0..3 {
+    for _ in 0..6 {
         block_on(db.fold()).expect("it is folded");
-        clock.advance_ms(7_000);
+        clock.advance_ms(11_000);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use futures_util::future::try_join_all;
 use keyloom_model::attribute::PARTITION;
 use keyloom_model::{CHUNK_ORDINALS, Chunk, ChunkKeys, Delta, Directory, RowKey};
 use keyloom_store::{
@@ -9,7 +10,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, Path, Value};
 
-use super::{Group, read_delta};
+use super::{Group, TOGETHER, read_delta};
 use crate::error::Error;
 use crate::write::ACTIONS_MAX;
 
@@ -39,25 +40,39 @@ struct Part<'f> {
 impl ListFold<'_> {
     /// Folds all lists. Returns the deltas all of whose lists were folded, as they are now.
     pub(super) async fn run(&self) -> Result<BTreeMap<u64, Delta>, Error> {
-        let mut folded: BTreeMap<u64, Delta> = BTreeMap::new();
-        let mut left = BTreeSet::new();
-        for part in self.parts() {
-            let ordinals: BTreeSet<u64> = part.touched.values().flatten().copied().collect();
-            match self.fold(&part).await? {
-                Some(now) => {
-                    // What a later list has read is at least as new.
+        let (mut folded, mut left) = (BTreeMap::new(), BTreeSet::new());
+        let lists = self.lists();
+        for some in lists.chunks(TOGETHER) {
+            for parts in try_join_all(some.iter().map(|parts| self.fold_list(parts))).await? {
+                for (ordinals, now) in parts {
+                    let now = now.unwrap_or_default();
                     left.extend(ordinals.into_iter().filter(|ordinal| !now.contains_key(ordinal)));
-                    folded.extend(now);
+                    for (ordinal, delta) in now {
+                        keep_newer(&mut folded, ordinal, delta);
+                    }
                 }
-                None => left.extend(ordinals),
             }
         }
         folded.retain(|ordinal, _| !left.contains(ordinal));
         Ok(folded)
     }
 
+    /// Folds a list, part by part: all parts write the same directory. Returns the ordinals of each
+    /// part, and what [`ListFold::fold`] returned.
+    async fn fold_list(
+        &self,
+        parts: &[Part<'_>],
+    ) -> Result<Vec<(BTreeSet<u64>, Option<BTreeMap<u64, Delta>>)>, Error> {
+        let mut folded = vec![];
+        for part in parts {
+            let ordinals = part.touched.values().flatten().copied().collect();
+            folded.push((ordinals, self.fold(part).await?));
+        }
+        Ok(folded)
+    }
+
     /// The lists that deltas mention, each in parts that fit into a transaction.
-    fn parts(&self) -> Vec<Part<'_>> {
+    fn lists(&self) -> Vec<Vec<Part<'_>>> {
         let mut lists: BTreeMap<&[u8], Touched<'_>> = BTreeMap::new();
         for (ordinal, delta) in self.seen {
             for list in delta.states().into_keys() {
@@ -73,7 +88,7 @@ impl ListFold<'_> {
             };
             chunks.chunks(CHUNKS_MAX).map(part).collect::<Vec<_>>()
         };
-        lists.into_iter().flat_map(split).collect()
+        lists.into_iter().map(split).collect()
     }
 
     /// Folds a part of a list. Returns the deltas that it has read; none if another process folds the
@@ -217,6 +232,14 @@ impl ListFold<'_> {
             }
         }
         Ok(keys.iter().map(|key| found.remove(key)).collect())
+    }
+}
+
+/// Of two reads of a delta keeps the newer one, which has more changes.
+fn keep_newer(folded: &mut BTreeMap<u64, Delta>, ordinal: u64, delta: Delta) {
+    let kept = folded.entry(ordinal).or_default();
+    if kept.changes.len() < delta.changes.len() {
+        *kept = delta;
     }
 }
 
