@@ -38,6 +38,7 @@ mod retry;
 mod scanned;
 mod select;
 mod shard_order;
+mod step_pages;
 mod transaction;
 mod waiting;
 mod webhook;

@@ -181,11 +181,11 @@ impl Service {
             // It has children, which may not be listed yet.
             self.streams.invalidate(source.table);
         }
-        Ok(self.page(source, (position, at), changes, limit))
+        Ok(self.changes_page(source, (position, at), changes, limit))
     }
 
     /// Makes a page of what was read, and remembers where the next one starts.
-    fn page(
+    fn changes_page(
         &self,
         source: &Source<'_>,
         (position, at): (FeedPosition, Continue),

@@ -184,9 +184,14 @@ impl<'s> Checkpoints<'s> {
         }
         let known = self.all().await?;
         let is_new = |consumer: &&Consumer| known.iter().all(|c| c.consumer != consumer.name);
-        for consumer in consumers.iter().filter(is_new) {
-            for shard in Feed::new(self.shared).shards().await? {
-                let newest = Feed::new(self.shared).newest(&shard.id).await?;
+        let new: Vec<&Consumer> = consumers.iter().filter(is_new).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
+        // All of them start at one position, and share what they read.
+        for shard in Feed::new(self.shared).shards().await? {
+            let newest = Feed::new(self.shared).newest(&shard.id).await?;
+            for consumer in &new {
                 let checkpoint = self.at(&consumer.name, &shard, &newest);
                 let put = checkpoint.put(&self.shared.table).when(Condition::missing(PARTITION));
                 match self.shared.store.put(put).await {

@@ -13,6 +13,7 @@ use super::progress::{CHANGES_MAX, Progress};
 use super::reader_lease::ReaderLease;
 use super::select::Selected;
 use super::shard_order::ShardOrder;
+use super::step_pages::StepPages;
 use super::waiting::WaitingLanes;
 use super::{Handlers, Work};
 use crate::db::Db;
@@ -23,6 +24,7 @@ pub(crate) struct ConsumerRun<'r> {
     pub(crate) db: &'r Db,
     pub(crate) consumer: &'r Consumer,
     pub(crate) handlers: &'r Handlers,
+    pub(crate) pages: &'r mut StepPages,
     pub(crate) work: &'r mut Work,
 }
 
@@ -42,6 +44,7 @@ impl ConsumerRun<'_> {
     /// Handles some events of each shard. To preserve the order of each entity's events, a shard is
     /// begun only when its parent has been read to its end.
     pub(crate) async fn run(mut self) -> Result<(), Error> {
+        self.work.reads += 1;
         let checkpoints = match Checkpoints::new(&self.db.shared).of(&self.consumer.name).await {
             Err(error @ Error::Behind { .. }) => {
                 self.work.problems.push(error);
@@ -63,7 +66,6 @@ impl ConsumerRun<'_> {
             }
             let lease = ReaderLease::new(&self.db.shared);
             let Some(checkpoint) = lease.take(checkpoint, self.work).await? else { continue };
-            self.work.shards += 1;
             match self.shard(checkpoint).await {
                 Ok(Reached::End) => order.end(&shard.id),
                 Ok(Reached::Middle) => {}
@@ -116,16 +118,24 @@ impl ConsumerRun<'_> {
         }
     }
 
-    async fn page(&self, checkpoint: &Checkpoint) -> Result<ChangePage, Error> {
+    async fn page(&mut self, checkpoint: &Checkpoint) -> Result<ChangePage, Error> {
         let feed = Feed::new(&self.db.shared);
         let start = self.handlers.scanned.start(checkpoint);
+        if let Some(page) = self.pages.find(&checkpoint.shard, start) {
+            return Ok(page);
+        }
+        self.work.reads += 1;
         match feed.changes(&checkpoint.shard, start, CHANGES_MAX).await {
             Err(Error::Store(StoreError::ChangesGone { .. })) => {
                 let oldest_ms = feed.oldest_ms(&checkpoint.shard).await?;
                 let (consumer, seen_ms) = (checkpoint.consumer.clone(), checkpoint.time_ms);
                 Err(Error::Behind { consumer, seen_ms, oldest_ms })
             }
-            page => page,
+            Ok(page) => {
+                self.pages.add(&checkpoint.shard, start, &page);
+                Ok(page)
+            }
+            Err(error) => Err(error),
         }
     }
 }

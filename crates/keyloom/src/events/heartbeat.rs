@@ -165,7 +165,7 @@ impl State {
     fn is_beat_due(&self, now_ms: i64) -> bool {
         let Some(written_ms) = self.written_ms else { return true };
         let age_ms = now_ms.abs_diff(written_ms);
-        self.every_ms != IDLE_BEAT_MS || age_ms >= (IDLE_BEAT_MS - BEAT_MS).unsigned_abs()
+        self.every_ms != IDLE_BEAT_MS || age_ms >= (IDLE_BEAT_MS - BEAT_MS / 2).unsigned_abs()
     }
 
     fn is_called(&self, now_ms: i64) -> bool {
@@ -173,7 +173,9 @@ impl State {
     }
 
     fn is_fresh(&self, now_ms: i64) -> bool {
-        self.written_ms.is_some_and(|written_ms| written_ms.abs_diff(now_ms) <= FRESH_MS)
+        // A row that says it is written rarely would be watched for too long.
+        self.every_ms == BEAT_MS
+            && self.written_ms.is_some_and(|written_ms| written_ms.abs_diff(now_ms) <= FRESH_MS)
     }
 }
 

@@ -18,10 +18,11 @@ use crate::error::Error;
 const ALONE_MS: i64 = 15;
 /// How soon to look again on a shared store after something was found.
 const QUICK_MS: i64 = 250;
-/// The longest time between two looks for events: this, for each shard and once more.
-const SHARD_MS: i64 = 2_000;
+/// The longest time between two looks for events: this for each read that a look takes, one for each
+/// shard and one for each consumer, within bounds.
+const READ_MS: i64 = 2_200;
 const EVENTS_MS_MIN: i64 = 4_000;
-const EVENTS_MS_MAX: i64 = 12_000;
+const EVENTS_MS_MAX: i64 = 15_000;
 /// The longest time between two looks for jobs that other processes have scheduled.
 const JOBS_MS_MAX: i64 = 20_000;
 /// How long to wait after an error.
@@ -30,7 +31,7 @@ const AFTER_ERROR_MS: i64 = 5_000;
 /// Decides when the workers of a process take their next step. They share one.
 ///
 /// An idle process on a shared store makes less than one request a second. It handles events that
-/// another process has caused within twelve seconds, and runs jobs that another process has scheduled
+/// another process has caused within fifteen seconds, and runs jobs that another process has scheduled
 /// within twenty; a quarter of a second if there was something to do a moment ago. What it causes
 /// itself it looks for at once.
 #[derive(Debug)]
@@ -138,7 +139,7 @@ impl Pace {
             Next::At(at_ms) => at_ms,
             Next::Idle => i64::MAX,
         };
-        let events_max_ms = SHARD_MS.saturating_mul(i64::from(work.shards).saturating_add(1));
+        let events_max_ms = READ_MS.saturating_mul(i64::from(work.reads));
         let (events_max_ms, jobs_max_ms) = match is_alone {
             true => (ALONE_MS, ALONE_MS),
             false => (events_max_ms.clamp(EVENTS_MS_MIN, EVENTS_MS_MAX), JOBS_MS_MAX),

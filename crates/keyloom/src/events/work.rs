@@ -4,6 +4,7 @@ use super::Handlers;
 use super::consume::ConsumerRun;
 use super::consumer::Consumer;
 use super::job_runner::JobRunner;
+use super::step_pages::StepPages;
 use crate::db::Db;
 use crate::error::Error;
 
@@ -17,8 +18,8 @@ pub struct Work {
     pub jobs: u32,
     /// Interrupted large deletions that were finished.
     pub deletions: u32,
-    /// Shards of the feed that were read, for all consumers together.
-    pub shards: u32,
+    /// Reads of the feed and of checkpoints: what looking for events has cost.
+    pub reads: u32,
     /// How many of these events and jobs failed.
     pub failures: u32,
     /// What keeps single consumers from going on; the others have gone on.
@@ -61,15 +62,17 @@ impl Work {
             events: 0,
             jobs: 0,
             deletions: 0,
-            shards: 0,
+            reads: 0,
             failures: 0,
             problems: vec![],
             next: Next::Idle,
         };
         let consumers = Consumer::all(db.shared.schema().model());
+        let mut pages = StepPages::default();
         for consumer in consumers.iter().filter(|consumer| handlers.has(&consumer.target)) {
             let Some(_claim) = handlers.claims.claim(&consumer.name) else { continue };
-            ConsumerRun { db, consumer, handlers, work: &mut work }.run().await?;
+            let (pages, work) = (&mut pages, &mut work);
+            ConsumerRun { db, consumer, handlers, pages, work }.run().await?;
         }
         work.call_again_if_busy();
         Ok(work)

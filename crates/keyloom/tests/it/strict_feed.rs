@@ -142,7 +142,8 @@ fn changes_of_an_entity_stay_in_order_while_shards_split() {
         assert_eq!(ended.load(Ordering::Relaxed), WRITERS);
         for _ in 0..2_000 {
             let mut count = 0;
-            for note in written.lock().unwrap().clone().into_keys() {
+            let notes: Vec<_> = written.lock().unwrap().keys().cloned().collect();
+            for note in notes {
                 let trail = databases[2].get("trail", &note).await.unwrap();
                 count += numbers(trail.as_ref().and_then(|trail| trail.get("seen"))).len();
             }

@@ -33,6 +33,9 @@ pub(crate) fn rules() -> StrictOptions {
     rules
 }
 
+/// Shards, and when they were listed.
+type Listed = (Time, Vec<Shard>);
+
 /// The connection of one process: sends again what was refused for now, as clients of the service do,
 /// and counts the requests by kind.
 #[derive(Clone)]
@@ -41,7 +44,7 @@ pub(crate) struct Connection {
     clock: SimClock,
     counts: Arc<Mutex<BTreeMap<&'static str, u64>>>,
     /// As the remote store has them.
-    shards: Arc<Mutex<Option<(Time, Vec<Shard>)>>>,
+    shards: Arc<Mutex<Option<Listed>>>,
     /// The shards that were read.
     read: Arc<Mutex<BTreeSet<ShardId>>>,
 }

@@ -145,7 +145,7 @@ fn an_idle_process_makes_less_than_one_request_a_second_and_wakes_up() {
             delays.push(clock.now().0 - at);
             clock.sleep(Duration::from_millis(300)).await;
         }
-        assert!(delays[0] <= 20_000 && delays[1..].iter().all(|ms| *ms <= 4_000), "{delays:?}");
+        assert!(delays[0] <= 25_000 && delays[1..].iter().all(|ms| *ms <= 4_000), "{delays:?}");
         idle.kill();
     }));
     table.run(tasks);

@@ -19,6 +19,7 @@ fn rules() -> StrictOptions {
     rules.latency = Duration::ZERO;
     rules.index_lag = Duration::ZERO;
     rules.replica_lag = Duration::ZERO;
+    rules.create_time = Duration::ZERO;
     rules
 }
 

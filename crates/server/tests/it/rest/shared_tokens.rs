@@ -5,7 +5,7 @@ use std::sync::Arc;
 use keyloom::SystemEntropy;
 use keyloom_server::{Role, TokenRequest, Tokens};
 use keyloom_store::{
-    Engine, KeySchema, KeyType, MemoryStore, Options, Read, Store, TableName, TableSpec,
+    Engine, KeySchema, KeyType, MemoryStore, Options, Store, TableName, TableSpec,
 };
 use keyloom_testkit::ManualClock;
 use pollster::block_on;
