@@ -32,7 +32,7 @@ use keyloom_value::{Item, Name, Value};
 use crate::model::{Entity, EntityId, FieldId, FieldType, Model, OnDelete, UniqueId};
 
 pub(crate) use budget::{ROWS_MAX, rows_max};
-pub use chunk_rows::{CHUNK_ORDINALS, Chunk, Delta, DeltaChange, Directory};
+pub use chunk_rows::{Chunk, Delta, DeltaChange, Directory};
 pub use chunks::ChunkKeys;
 pub use columns::Column;
 pub use counter::{Counter, CounterKeys, RankedKey, is_counter};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{CHUNK_ORDINALS, Chunk, ChunkKeys, Directory, EntityId, OwnRow, RowKey};
+use keyloom_model::{Chunk, ChunkKeys, Directory, EntityId, OwnRow, RowKey};
 use keyloom_store::{Check, OnFailure, Put, SetName, TransactAction, TransactWrite};
 use keyloom_value::{Condition, Item, Path, Value};
 
@@ -70,7 +70,7 @@ impl Verifier<'_> {
             return Ok(());
         };
         self.directory(&list, chunk, findings).await?;
-        let first = chunk.saturating_mul(CHUNK_ORDINALS);
+        let first = chunk.saturating_mul(Chunk::ORDINALS);
         let ordinals = members.members.iter().map(|member| first + u64::from(*member));
         let ordinals: Vec<u64> = ordinals.collect();
         for ordinals in ordinals.chunks(MEMBERS_MAX) {

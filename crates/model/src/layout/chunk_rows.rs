@@ -6,9 +6,6 @@ use keyloom_value::{Item, Path, SetValue, Update, Value};
 
 use super::{RowKey, Unreadable};
 
-/// The number of ordinals that one chunk spans.
-pub const CHUNK_ORDINALS: u64 = 1 << 16;
-
 /// Of a delta row: the stamp of the last write, which no other write has.
 const LAST: &str = "last";
 /// Of a delta row: the changes, in the order of writes.
@@ -25,7 +22,7 @@ const MEMBERS: &str = "members";
 
 /// Members up to which a chunk is a list of two bytes each: longer lists are bitmaps.
 const SPARSE_MAX: usize = 4096;
-const BITMAP_BYTES: usize = CHUNK_ORDINALS as usize / 8;
+const BITMAP_BYTES: usize = Chunk::ORDINALS as usize / 8;
 
 /// What writes have changed in posting lists for one ordinal, and what is not folded yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -187,6 +184,9 @@ pub struct Chunk {
 }
 
 impl Chunk {
+    /// The number of ordinals that one chunk spans.
+    pub const ORDINALS: u64 = 1 << 16;
+
     /// Reads a chunk row.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_model::{CHUNK_ORDINALS, Delta, Unreadable, attribute, ordinal_of};
+use keyloom_model::{Chunk, Delta, Unreadable, attribute, ordinal_of};
 use keyloom_store::Members;
 
 use crate::error::unreadable;
@@ -73,7 +73,7 @@ impl ListDelta {
     /// The chunks with ordinals that have joined or left, ascending.
     pub(crate) fn chunks(&self) -> Vec<u64> {
         let mut chunks: Vec<u64> =
-            self.joined.iter().chain(self.left.iter()).map(|o| o / CHUNK_ORDINALS).collect();
+            self.joined.iter().chain(self.left.iter()).map(|o| o / Chunk::ORDINALS).collect();
         chunks.sort_unstable();
         chunks.dedup();
         chunks
@@ -81,15 +81,15 @@ impl ListDelta {
 
     /// The chunks with ordinals that have joined, ascending.
     pub(crate) fn joined_chunks(&self) -> Vec<u64> {
-        let mut chunks: Vec<u64> = self.joined.iter().map(|o| o / CHUNK_ORDINALS).collect();
+        let mut chunks: Vec<u64> = self.joined.iter().map(|o| o / Chunk::ORDINALS).collect();
         chunks.dedup();
         chunks
     }
 
     /// Applies what has joined and left within a chunk to its members.
     pub(crate) fn apply(&self, chunk: u64, members: &mut Members) {
-        let first = chunk.saturating_mul(CHUNK_ORDINALS);
-        let range = first..=first.saturating_add(CHUNK_ORDINALS - 1);
+        let first = chunk.saturating_mul(Chunk::ORDINALS);
+        let range = first..=first.saturating_add(Chunk::ORDINALS - 1);
         let mut joined = self.joined.clone();
         joined.keep(range);
         members.or(&joined);

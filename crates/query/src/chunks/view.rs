@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use keyloom_model::{CHUNK_ORDINALS, Chunk, ChunkKeys, Directory, EntityId};
+use keyloom_model::{Chunk, ChunkKeys, Directory, EntityId};
 use keyloom_store::{Direction, Members, SetPart};
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -91,7 +91,7 @@ impl ChunkView {
     ) -> Result<Vec<bool>, Error> {
         let name = |(list, ordinal): &(Vec<u8>, u64)| ChunkName {
             list: list.clone(),
-            chunk: ordinal / CHUNK_ORDINALS,
+            chunk: ordinal / Chunk::ORDINALS,
         };
         let names: BTreeSet<ChunkName> = memberships.iter().map(name).collect();
         let lists: BTreeSet<&[u8]> = memberships.iter().map(|(list, _)| list.as_slice()).collect();
@@ -162,7 +162,7 @@ impl ViewReader<'_> {
         direction: Direction,
     ) -> Result<SetPart, Error> {
         self.read_directories(&[list]).await?;
-        let chunks = self.view.chunks_from(list, from / CHUNK_ORDINALS, direction);
+        let chunks = self.view.chunks_from(list, from / Chunk::ORDINALS, direction);
         for (place, chunk) in chunks.iter().enumerate() {
             let name = ChunkName { list: list.to_vec(), chunk: *chunk };
             if self.view.has_row(&name) && !self.view.chunks.contains_key(&name) {
@@ -171,8 +171,8 @@ impl ViewReader<'_> {
                 self.view.ahead = self.view.ahead.saturating_mul(2).min(BATCH_MAX);
             }
             let mut members = self.view.members(&name);
-            let first = chunk.saturating_mul(CHUNK_ORDINALS);
-            let last = first.saturating_add(CHUNK_ORDINALS - 1);
+            let first = chunk.saturating_mul(Chunk::ORDINALS);
+            let last = first.saturating_add(Chunk::ORDINALS - 1);
             let (range, end) = match direction {
                 Direction::Forward => (from..=u64::MAX, last),
                 Direction::Backward => (0..=from, first),
@@ -307,6 +307,6 @@ fn read_directory(row: &Item) -> Result<Directory, Error> {
 
 fn read_chunk(row: &Item, chunk: u64) -> Result<Members, Error> {
     let members = Chunk::read(row).map_err(|reason| unreadable(row, reason))?.members;
-    let first = chunk.saturating_mul(CHUNK_ORDINALS);
+    let first = chunk.saturating_mul(Chunk::ORDINALS);
     Ok(members.into_iter().map(|member| first + u64::from(member)).collect())
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::try_join_all;
 use keyloom_model::attribute::PARTITION;
-use keyloom_model::{CHUNK_ORDINALS, Chunk, ChunkKeys, Delta, Directory, RowKey};
+use keyloom_model::{Chunk, ChunkKeys, Delta, Directory, RowKey};
 use keyloom_store::{
     BatchGet, Delete, Error as StoreError, Get, Put, TransactAction, TransactWrite,
 };
@@ -77,7 +77,7 @@ impl ListFold<'_> {
         for (ordinal, delta) in self.seen {
             for list in delta.states().into_keys() {
                 let touched = lists.entry(list).or_default();
-                touched.entry(ordinal / CHUNK_ORDINALS).or_default().insert(*ordinal);
+                touched.entry(ordinal / Chunk::ORDINALS).or_default().insert(*ordinal);
             }
         }
         let split = |(list, touched): (_, Touched<'_>)| {
@@ -165,7 +165,7 @@ impl ListFold<'_> {
             for ordinal in part.touched.get(&chunk).into_iter().flatten() {
                 let state = deltas.get(ordinal).map(Delta::states);
                 let is_in = state.and_then(|states| states.get(part.list).copied());
-                let Ok(member) = u16::try_from(ordinal % CHUNK_ORDINALS) else { continue };
+                let Ok(member) = u16::try_from(ordinal % Chunk::ORDINALS) else { continue };
                 match is_in {
                     Some(true) => members.insert(member),
                     Some(false) => members.remove(&member),

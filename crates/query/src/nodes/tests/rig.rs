@@ -5,9 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
-use keyloom_model::{
-    CHUNK_ORDINALS, Chunk, ChunkKeys, DeltaChange, Directory, Layout, Matching, PostingKey,
-};
+use keyloom_model::{Chunk, ChunkKeys, DeltaChange, Directory, Layout, Matching, PostingKey};
 use keyloom_store::{
     Direction, KeySchema, KeyType, Membership, MemoryStore, Put, ReadSet, SetChange, SetName,
     Store, SystemClock, TableName, TableSpec, TransactWrite, UpdateItem,
@@ -162,8 +160,8 @@ impl Rig {
         }
         let mut chunks: BTreeMap<u64, Chunk> = BTreeMap::new();
         for ordinal in folded {
-            let chunk = chunks.entry(ordinal / CHUNK_ORDINALS).or_default();
-            chunk.members.push(u16::try_from(ordinal % CHUNK_ORDINALS).unwrap());
+            let chunk = chunks.entry(ordinal / Chunk::ORDINALS).or_default();
+            chunk.members.push(u16::try_from(ordinal % Chunk::ORDINALS).unwrap());
         }
         let counts = chunks.iter().map(|(chunk, of)| (*chunk, of.members.len() as u32)).collect();
         for (chunk, of) in chunks {
