@@ -103,6 +103,12 @@ impl<'s> ListScan<'s> {
         self.state.cost.rows >= rows || self.state.cost.bytes >= bytes
     }
 
+    /// How many more rows the budget allows.
+    pub(crate) fn rows_left(&self) -> usize {
+        let left = self.request.budget.rows.saturating_sub(self.state.cost.rows);
+        usize::try_from(left).unwrap_or(usize::MAX)
+    }
+
     /// Reads index rows of what is left, in the direction of the page.
     pub(crate) async fn page(&mut self, limit: usize) -> Result<Page, Error> {
         self.part.request(limit).read(self.reader.rows(), &mut self.state.cost).await

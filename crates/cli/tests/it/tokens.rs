@@ -10,7 +10,7 @@ use pollster::block_on;
 use serde_json::{Value, json};
 
 use crate::http::Http;
-use crate::process::{Served, Serving, app, fresh, output, scratch};
+use crate::process::{Served, Serving, app, fresh, keyloom, output, scratch};
 
 /// A path for a new directory, and the model of an application.
 fn places(name: &str) -> (String, String) {
@@ -124,6 +124,14 @@ fn shared_tokens(directory: &Path, model: &str) -> String {
     block_on(tokens.create(request)).unwrap().1
 }
 
+/// Serves a table in DynamoDB, with made-up AWS access keys.
+fn serve(model: &str, table: &[&str]) -> Serving {
+    let mut command = keyloom();
+    command.args(["serve", model, "--log", "nothing", "--listen", "127.0.0.1:0"]).args(table);
+    command.env("AWS_ACCESS_KEY_ID", "made").env("AWS_SECRET_ACCESS_KEY", "up");
+    Serving::spawn(command)
+}
+
 /// Tokens of one database once opened all others of the account. A server that ignores them now would
 /// need no authentication.
 #[test]
@@ -151,7 +159,7 @@ fn databases_in_dynamodb_have_tokens_of_their_own() {
     assert!(success, "{err}");
     let new = out.lines().next().unwrap().to_owned();
     for (table, token, other) in [("shop", &old, &new), ("blog", &new, &old)] {
-        let mut serving = Serving::start(&model, &of(table));
+        let mut serving = serve(&model, &of(table));
         let status = |token: &str| {
             let mut client = Http::connect(&serving.url, token);
             client.ask("GET", "/tokens", &Value::Null).unwrap().0
@@ -162,7 +170,7 @@ fn databases_in_dynamodb_have_tokens_of_their_own() {
         assert!(serving.stop());
     }
     // A new database needs no decision.
-    let mut serving = Serving::start(&model, &of("fresh"));
+    let mut serving = serve(&model, &of("fresh"));
     assert!(serving.greeting.contains("No tokens configured"), "{}", serving.greeting);
     assert!(serving.stop());
 }

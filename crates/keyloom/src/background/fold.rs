@@ -34,6 +34,12 @@ use crate::write::{REGISTERED, WAITING_MAX};
 const WAIT_MS: i64 = READ_MAX.as_millis() as i64 + 1_000;
 /// Of the row of a group: how many deltas wait.
 const WAITING: &str = "waiting";
+/// The lease of this operation.
+const LEASE: &str = "folding";
+/// How many deltas are folded together: each list that they mention is written once for them.
+const ROUND: usize = 500;
+/// How many changes one request removes from a delta.
+const REMOVED_MAX: usize = 100;
 /// How many requests are sent at once.
 const TOGETHER: usize = 16;
 /// How long nobody must have written in a group until its row is removed: ten times as long as a
@@ -52,7 +58,7 @@ pub(crate) struct Folding {
 #[derive(Debug)]
 struct Seen {
     at_ms: i64,
-    deltas: BTreeMap<u64, Delta>,
+    deltas: Vec<(u64, Delta)>,
 }
 
 /// A group: a kind, of one tenant if it has tenants.
@@ -87,8 +93,9 @@ async fn fold(shared: &Shared) -> Result<u64, Error> {
     let groups = RowKey { partition: ChunkKeys::groups(), sort: ChunkKeys::groups() };
     let rows = system_rows(&*shared.store, &shared.table, groups).await?;
     // Without groups, nothing is leased.
-    let lease = Lease::new(shared, "folding");
+    let lease = Lease::new(shared, LEASE);
     let is_mine = !rows.is_empty() && lease.take().await? == Held::Yes;
+    let mut failure = None;
     for row in rows {
         let Some(sort) = row.get(SORT).and_then(Value::as_b) else { continue };
         let known = schema.layouts.current.chunks().read_group(sort);
@@ -96,11 +103,15 @@ async fn fold(shared: &Shared) -> Result<u64, Error> {
         let Some((entity, tenant)) = known else { continue };
         let group = Group { shared, schema: &schema, entity, tenant };
         match is_mine {
-            true => count += group.fold(&row, sort).await?,
+            // A group that cannot be folded does not hold up the others.
+            true => match group.fold(&row, sort).await {
+                Ok(folded) => count += folded,
+                Err(error) => failure = failure.or(Some(error)),
+            },
             false => group.note(waiting(&row)),
         }
     }
-    Ok(count)
+    failure.map_or(Ok(count), Err)
 }
 
 /// A call that folds, until it is dropped.
@@ -141,14 +152,14 @@ impl Group<'_> {
         if let Some(seen) = folding.take_due(name, self.shared.now_ms()) {
             let kind = &self.schema.model().entity(self.entity).name;
             let call = self.shared.calls.begin(OperationKind::Folding, kind, seen.at_ms);
-            count = seen.deltas.len() as u64;
-            self.fold_deltas(seen.deltas).await?;
+            count = self.fold_deltas(&seen.deltas).await?;
             call.is_done(count);
         }
         if folding.lock().contains_key(name) {
             return Ok(count);
         }
-        let (at_ms, deltas) = (self.shared.now_ms(), self.deltas().await?);
+        // The time after all of them were seen.
+        let (deltas, at_ms) = (self.deltas().await?, self.shared.now_ms());
         self.publish(row, deltas.len() as u64).await?;
         match deltas.is_empty() {
             true => self.forget(row).await?,
@@ -179,7 +190,7 @@ impl Group<'_> {
     }
 
     /// Reads all deltas.
-    async fn deltas(&self) -> Result<BTreeMap<u64, Delta>, Error> {
+    async fn deltas(&self) -> Result<Vec<(u64, Delta)>, Error> {
         let key = self.delta_key(0);
         let rows = system_rows(&*self.shared.store, &self.shared.table, key).await?;
         rows.iter().map(read_delta).collect()
@@ -190,35 +201,50 @@ impl Group<'_> {
         chunks.delta_key(self.entity, self.tenant.as_ref(), ordinal)
     }
 
-    /// Folds deltas as far as they were seen, and removes what was folded.
-    async fn fold_deltas(&self, seen: BTreeMap<u64, Delta>) -> Result<(), Error> {
-        let fold = ListFold { group: self, seen: &seen };
-        let folded: Vec<(u64, Delta)> = fold.run().await?.into_iter().collect();
-        for some in folded.chunks(TOGETHER) {
-            let trim = |(ordinal, now): &(u64, Delta)| {
-                let through = seen.get(ordinal).and_then(Delta::last).unwrap_or_default();
-                self.trim(*ordinal, now.clone(), through.to_owned())
-            };
-            try_join_all(some.iter().map(trim)).await?;
+    /// Folds deltas as far as they were seen, some at a time, and removes what was folded. Returns how
+    /// many that were.
+    async fn fold_deltas(&self, seen: &[(u64, Delta)]) -> Result<u64, Error> {
+        let mut count = 0;
+        for seen in seen.chunks(ROUND) {
+            if Lease::new(self.shared, LEASE).take().await? == Held::No {
+                break;
+            }
+            let folded = ListFold { group: self, seen }.run().await?;
+            let due: Vec<(u64, &Delta, &str)> = seen
+                .iter()
+                .filter_map(|(ordinal, seen)| Some((*ordinal, folded.get(ordinal)?, seen.last()?)))
+                .collect();
+            for some in due.chunks(TOGETHER) {
+                let trim = |(ordinal, now, through): &(u64, &Delta, &str)| {
+                    self.trim(*ordinal, (*now).clone(), (*through).to_owned())
+                };
+                try_join_all(some.iter().map(trim)).await?;
+            }
+            count += due.len() as u64;
         }
-        Ok(())
+        Ok(count)
     }
 
-    /// Removes the changes up to a write from a delta, if no other was appended meanwhile: then a later
-    /// call does.
+    /// Removes the changes up to a write from a delta that was just read; all of it, if no other was
+    /// appended since.
     async fn trim(&self, ordinal: u64, now: Delta, folded: String) -> Result<(), Error> {
-        let Some(last) = now.last().map(Value::from) else { return Ok(()) };
-        let unchanged = Condition::equal(Path::from(Delta::LAST), last);
-        let Some(rest) = now.after(&folded) else { return Ok(()) };
+        let Some(place) = now.position(&folded) else { return Ok(()) };
         let (store, table) = (&self.shared.store, &self.shared.table);
         let key = self.delta_key(ordinal).to_item();
-        let trimmed = match rest.changes.is_empty() {
-            true => store.delete(Delete::new(table, key).when(unchanged)).await,
-            false => {
-                store.update(UpdateItem::new(table, key, rest.replace()).when(unchanged)).await
+        if now.last() == Some(folded.as_str()) {
+            let is_last = Condition::equal(Path::from(Delta::LAST), Value::from(folded.as_str()));
+            let delete = Delete::new(table, key.clone()).when(is_last);
+            match store.delete(delete).await {
+                Err(StoreError::ConditionFailed { .. }) => {}
+                deleted => return Ok(deleted.map(drop)?),
             }
-        };
-        match trimmed {
+        }
+        // An expression has room for so many; a later call removes the rest.
+        let count = (place + 1).min(REMOVED_MAX);
+        let Some(last) = now.changes.get(count - 1) else { return Ok(()) };
+        let (update, is_same) = Delta::remove_first(count, &last.stamp);
+        match store.update(UpdateItem::new(table, key, update).when(is_same)).await {
+            // Another process was faster.
             Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }

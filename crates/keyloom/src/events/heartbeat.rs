@@ -13,12 +13,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Next;
 use super::orphans::Orphans;
-use super::worker::{Observation, Worker, Workers};
+use super::worker::{BEAT_MS, Observation, Worker, Workers};
 use crate::db::{Db, Shared};
 use crate::error::Error;
 
-/// How often a process that runs jobs writes its row.
-pub(crate) const BEAT_MS: i64 = 2_000;
 /// How often a process writes its row that only reads the feed.
 const IDLE_BEAT_MS: i64 = 10_000;
 /// How long a process counts as a reader of the feed after it has read.

@@ -10,12 +10,13 @@ use keyloom_model::attribute::{EXPIRY, SORT};
 use keyloom_store::{Delete, Error as StoreError, Get, Put};
 use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
-use super::heartbeat::BEAT_MS;
 use crate::db::Shared;
 use crate::error::Error;
 use crate::system_rows::system_rows;
 
 const NAME: &str = "worker";
+/// How often a process that runs jobs writes its row.
+pub(crate) const BEAT_MS: i64 = 2_000;
 const SEEN: &str = "seen";
 const EVERY: &str = "every";
 /// How long a row is kept that nobody writes or removes. No lease is as long.

@@ -15,7 +15,7 @@ use crate::error::Error;
 /// How often a process writes the row of a group in which it writes deltas.
 const REGISTERED_MS: i64 = 60_000;
 /// How many deltas of a group wait to be folded before writers wait too. Each is read by every filter.
-pub(crate) const WAITING_MAX: u64 = 10_000;
+pub(crate) const WAITING_MAX: u64 = 4_000;
 /// How often and how long a writer waits for room.
 const WAITS_MAX: u32 = 100;
 const WAIT: Duration = Duration::from_millis(100);

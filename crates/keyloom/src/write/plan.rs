@@ -20,6 +20,9 @@ use super::write_set::Footprint;
 use crate::error::Error;
 use crate::schema::Layouts;
 
+/// How many posting rows of earlier versions one transaction removes.
+const OLD_POSTINGS_MAX: usize = 60;
+
 /// Plans transactions.
 pub(crate) struct Planner<'a> {
     pub(crate) layouts: &'a Layouts,
@@ -99,6 +102,14 @@ impl Planner<'_> {
     fn rows(&self, steps: &[Step<'_>]) -> Result<Vec<PlannedAction>, Error> {
         let (before, after) = (self.rows_before(steps)?, self.rows_after(steps)?);
         let gone = before.iter().filter(|(key, _)| !after.contains_key(key));
+        let mut postings = 0;
+        // Nothing reads the posting rows of earlier versions. Those for which there is no room stay, and
+        // are removed by `verify`.
+        let mut has_room = |row: &Row| {
+            postings += usize::from(row.reason == Reason::Posting);
+            row.reason != Reason::Posting || postings <= OLD_POSTINGS_MAX
+        };
+        let gone = gone.filter(|(_, (row, _))| has_room(row));
         let mut actions: Vec<PlannedAction> =
             gone.map(|(_, (row, transition))| self.delete(row, transition)).collect();
         for (key, (row, transition)) in after {

@@ -72,7 +72,9 @@ async fn follow(
     is_over: impl Fn(usize) -> bool,
 ) -> BTreeMap<String, Vec<i64>> {
     let (mut position, mut seen, mut count) = (from.to_string(), BTreeMap::new(), 0);
+    let began = clock.now().0;
     while !is_over(count) {
+        assert!(clock.now().0 - began < 600_000, "{count} changes came, others are lost");
         let page = db.events(&position.parse().unwrap(), 7).await.unwrap();
         position = page.next.to_string();
         for event in page.events.iter().filter(|event| event.entity == "note") {
@@ -142,7 +144,7 @@ fn changes_of_an_entity_stay_in_order_while_shards_split() {
         assert_eq!(ended.load(Ordering::Relaxed), WRITERS);
         for _ in 0..2_000 {
             let mut count = 0;
-            let notes: Vec<_> = written.lock().unwrap().keys().cloned().collect();
+            let notes: Vec<String> = written.lock().unwrap().keys().cloned().collect();
             for note in notes {
                 let trail = databases[2].get("trail", &note).await.unwrap();
                 count += numbers(trail.as_ref().and_then(|trail| trail.get("seen"))).len();

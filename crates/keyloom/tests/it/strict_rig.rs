@@ -33,9 +33,6 @@ pub(crate) fn rules() -> StrictOptions {
     rules
 }
 
-/// Shards, and when they were listed.
-type Listed = (Time, Vec<Shard>);
-
 /// The connection of one process: sends again what was refused for now, as clients of the service do,
 /// and counts the requests by kind.
 #[derive(Clone)]
@@ -48,6 +45,9 @@ pub(crate) struct Connection {
     /// The shards that were read.
     read: Arc<Mutex<BTreeSet<ShardId>>>,
 }
+
+/// Shards, and when they were listed.
+type Listed = (Time, Vec<Shard>);
 
 /// A table that processes share.
 pub(crate) struct SharedTable {

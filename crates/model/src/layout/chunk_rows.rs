@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_value::{Item, Path, SetValue, Update, Value};
+use keyloom_value::{Condition, Item, Path, SetValue, Update, Value};
 
 use super::{RowKey, Unreadable};
 
@@ -106,20 +106,19 @@ impl Delta {
         states
     }
 
-    /// Drops the changes up to the write with a stamp. None if it is not among them: others have
-    /// dropped it.
-    pub fn after(mut self, stamp: &str) -> Option<Delta> {
-        let place = self.changes.iter().position(|change| change.stamp == stamp)?;
-        self.changes.drain(..=place);
-        Some(self)
+    /// Which change the write with a stamp has made. None if it is not among them: others have removed
+    /// it.
+    pub fn position(&self, stamp: &str) -> Option<usize> {
+        self.changes.iter().position(|change| change.stamp == stamp)
     }
 
-    /// The update that leaves only these changes in a row.
-    pub fn replace(&self) -> Update {
-        Update::new().set(
-            Path::from(CHANGES),
-            Value::L(self.changes.iter().map(DeltaChange::to_value).collect()),
-        )
+    /// The update that removes the first changes of a row, and the condition that the last one of them
+    /// is of the write with a stamp: changes that were appended since do not matter.
+    pub fn remove_first(count: usize, stamp: &str) -> (Update, Condition) {
+        let change = |place: usize| Path::from(CHANGES).element(place);
+        let update = (0..count).fold(Update::new(), |update, place| update.remove(change(place)));
+        let last = change(count.saturating_sub(1)).member(STAMP);
+        (update, Condition::equal(last, Value::from(stamp)))
     }
 }
 
@@ -295,7 +294,10 @@ mod tests {
         assert_eq!(row.get(Delta::LAST), Some(&Value::from("2")));
         let states = [(&b"a"[..], false), (b"b", true), (b"c", true)];
         assert_eq!(delta.states(), BTreeMap::from(states));
-        assert_eq!(delta.clone().after("3"), None);
-        assert_eq!(delta.after("1").map(|rest| rest.changes), Some(changes[1..].to_vec()));
+        assert_eq!((delta.position("2"), delta.position("3")), (Some(1), None));
+        let (first, is_first) = Delta::remove_first(1, "1");
+        assert!(is_first.holds(Some(&row)) && !Delta::remove_first(1, "2").1.holds(Some(&row)));
+        let rest = first.apply(&row).expect("it applies");
+        assert_eq!(Delta::read(&rest).map(|rest| rest.changes), Ok(changes[1..].to_vec()));
     }
 }

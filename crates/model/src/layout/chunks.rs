@@ -108,6 +108,8 @@ impl<'l> ChunkKeys<'l> {
         let key = self.ordinal_key(image.key.entity, image.key.tenant.as_ref(), ordinal);
         let name = self.layout.name(image.key.entity);
         check_len(&key.partition, RowKey::PARTITION_BYTES_MAX, || format!("a `{name}`"))?;
+        let group = self.group_key(image.key.entity, image.key.tenant.as_ref());
+        check_len(&group.sort, RowKey::SORT_BYTES_MAX, || format!("the tenant of a `{name}`"))?;
         let mut item = key.to_item();
         item.insert(OWNER, owner.clone());
         Ok(Some(Row { key, reason: Reason::Posting, item }))

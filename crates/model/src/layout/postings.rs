@@ -132,14 +132,16 @@ impl<'l> PostingLists<'l> {
                 in_field(of_kind("c"), combination.field, &texts)
             }
         };
-        let what = || format!("a list of `{}`", entity.name);
-        match self.layout.matching() {
-            Matching::Sets | Matching::Rows => {
-                check_len(&name, RowKey::PARTITION_BYTES_MAX, what)?;
-            }
-            Matching::Chunks => check_chunk_name(&name, what)?,
-        }
+        self.check_name(&name, || format!("a list of `{}`", entity.name))?;
         Ok(name)
+    }
+
+    /// Checks that the keys of a list's rows are short enough.
+    fn check_name(&self, name: &KeyBytes, what: impl Fn() -> String) -> Result<(), KeyTooLong> {
+        match self.layout.matching() {
+            Matching::Sets | Matching::Rows => check_len(name, RowKey::PARTITION_BYTES_MAX, what),
+            Matching::Chunks => check_chunk_name(name, what),
+        }
     }
 
     /// Every posting list that contains an entity; none if it has no ordinal.
@@ -217,7 +219,7 @@ impl<'l> PostingLists<'l> {
             name
         };
         let names = whole.into_iter().chain(pending.fields()).map(name);
-        names.filter(|name| name.as_bytes().len() <= RowKey::PARTITION_BYTES_MAX).collect()
+        names.filter(|name| self.check_name(name, String::new).is_ok()).collect()
     }
 
     /// The prefix of the names of all such posting lists of a kind.

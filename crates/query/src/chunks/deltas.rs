@@ -1,10 +1,12 @@
 //! The deltas of a group: what writes have changed in posting lists and is not folded yet.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use keyloom_model::{Chunk, Delta, Unreadable, attribute, ordinal_of};
 use keyloom_store::Members;
 
+use super::READ_MAX;
 use crate::error::unreadable;
 use crate::fetch::Rows;
 use crate::partition::Partition;
@@ -26,16 +28,20 @@ pub(crate) struct ListDelta {
 }
 
 impl Deltas {
-    /// Reads all deltas in a partition.
+    /// Reads all deltas in a partition, as long as that takes no longer than a read may. They are not
+    /// charged to the budget of a request, which is for results: writers wait when there are too many.
     pub(crate) async fn read(
         rows: Rows<'_>,
         partition: &[u8],
-        cost: &mut ReadCost,
+        since: Instant,
     ) -> Result<Deltas, Error> {
         let (partition, mut span) = (Partition::of_table(partition), Span::ALL);
-        let mut deltas = Deltas::default();
+        let (mut deltas, mut cost) = (Deltas::default(), ReadCost::default());
         loop {
-            let page = partition.first(&span, PAGE_ROWS).read(rows, cost).await?;
+            let page = partition.first(&span, PAGE_ROWS).read(rows, &mut cost).await?;
+            if since.elapsed() >= READ_MAX {
+                return Err(Error::Unanswered { rows: page.items.len() });
+            }
             for row in &page.items {
                 let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
                 let ordinal = ordinal_of(partition.sort_of(row)?).ok_or_else(wrong)?;

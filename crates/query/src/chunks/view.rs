@@ -255,20 +255,24 @@ impl ViewReader<'_> {
         touched.iter().map(|name| self.view.members(name).len()).sum::<u64>() + kept
     }
 
-    /// Reads the deltas, unless they were read; and fails if that is too long ago.
+    /// Reads the deltas, unless they were read.
     async fn read_deltas(&mut self) -> Result<(), Error> {
-        if let Some((since, _)) = &self.view.deltas {
-            return match since.elapsed() < READ_MAX {
-                true => Ok(()),
-                false => Err(Error::Unanswered { rows: 1 }),
-            };
+        if self.view.deltas.is_none() {
+            let since = Instant::now();
+            let ChunkView { entity, tenant, .. } = self.view;
+            let partition = self.reader.layout.chunks().delta_partition(*entity, tenant.as_ref());
+            let deltas = Deltas::read(self.reader.rows(), partition.as_bytes(), since).await?;
+            self.view.deltas = Some((since, deltas));
         }
-        let since = Instant::now();
-        let ChunkView { entity, tenant, .. } = self.view;
-        let partition = self.reader.layout.chunks().delta_partition(*entity, tenant.as_ref());
-        let deltas = Deltas::read(self.reader.rows(), partition.as_bytes(), self.cost).await?;
-        self.view.deltas = Some((since, deltas));
         Ok(())
+    }
+
+    /// Fails if the deltas were read too long ago for what was read after them.
+    fn check_age(&self) -> Result<(), Error> {
+        match &self.view.deltas {
+            Some((since, _)) if since.elapsed() >= READ_MAX => Err(Error::Unanswered { rows: 1 }),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Reads the directories of lists that were not read before.
@@ -276,6 +280,9 @@ impl ViewReader<'_> {
         self.read_deltas().await?;
         let is_new = |list: &&&[u8]| !self.view.directories.contains_key(**list);
         let new: Vec<Vec<u8>> = lists.iter().filter(is_new).map(|list| list.to_vec()).collect();
+        if new.is_empty() {
+            return Ok(());
+        }
         let keys: Vec<RawKey> =
             new.iter().map(|list| (&ChunkKeys::directory_key(list)).into()).collect();
         let rows = self.reader.rows().get_many(&keys, self.cost).await?;
@@ -283,13 +290,16 @@ impl ViewReader<'_> {
             let directory = row.as_ref().map(read_directory).transpose()?.unwrap_or_default();
             self.view.directories.insert(list, directory);
         }
-        Ok(())
+        self.check_age()
     }
 
     /// Reads chunks that were not read before.
     async fn read_chunks(&mut self, names: &[ChunkName]) -> Result<(), Error> {
         let is_new = |name: &&ChunkName| !self.view.chunks.contains_key(*name);
         let names: Vec<&ChunkName> = names.iter().filter(is_new).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
         let key = |name: &&ChunkName| (&ChunkKeys::chunk_key(&name.list, name.chunk)).into();
         let keys: Vec<RawKey> = names.iter().map(key).collect();
         let rows = self.reader.rows().get_many(&keys, self.cost).await?;
@@ -297,7 +307,7 @@ impl ViewReader<'_> {
             let members = row.map(|row| read_chunk(&row, name.chunk)).transpose()?;
             self.view.chunks.insert(name.clone(), members.unwrap_or_default());
         }
-        self.read_deltas().await
+        self.check_age()
     }
 }
 

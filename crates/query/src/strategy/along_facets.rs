@@ -20,6 +20,8 @@ use crate::{End, Error, ReadCost};
 
 /// How many rows of each combination are read first, at least.
 const ROWS_MIN: usize = 4;
+/// How many rows of each combination are read at once, at most.
+const ROWS_MAX: usize = 1000;
 
 /// The combinations of values that can pass.
 #[derive(Debug)]
@@ -50,7 +52,7 @@ impl AlongFacets {
         let rows = match scan.search().is_local() {
             true => (2 * wanted / count).clamp(ROWS_MIN, wanted.max(ROWS_MIN)),
             // One request for each combination fills the page, wherever its entities are.
-            false => wanted.max(1),
+            false => wanted.min(scan.rows_left() / count).max(1),
         };
         let stream = |prefix: &Prefix| {
             let (entries, is_read) = (VecDeque::new(), false);
@@ -62,6 +64,7 @@ impl AlongFacets {
 
     /// Merges until a page is full, and it is known whether more follows.
     async fn merge(&self, scan: &mut ListScan<'_>, streams: &mut [Stream]) -> Result<End, Error> {
+        let mut before: Option<Vec<u8>> = None;
         loop {
             let is_full = scan.wanted() == 0;
             // Everything that is merged passes the filter, unless it tests more than facets.
@@ -69,10 +72,20 @@ impl AlongFacets {
                 return Ok(End::Limit);
             }
             self.fill(scan, streams).await?;
-            let some = merged(streams, scan.wanted().max(1), scan.part.direction);
+            let mut some = merged(streams, scan.wanted().max(1), scan.part.direction);
+            // An entity whose facets change while they are read may be in two combinations.
+            some.dedup_by(|one, other| one.position == other.position);
+            some.retain(|entry| Some(&entry.position) != before.as_ref());
             let Some(last) = some.last().map(|entry| entry.position.clone()) else {
-                return Ok(End::Exhausted);
+                if streams.iter().all(|stream| stream.is_read && stream.entries.is_empty()) {
+                    return Ok(End::Exhausted);
+                }
+                if scan.is_spent() {
+                    return Ok(if is_full { End::Limit } else { End::Budget });
+                }
+                continue;
             };
+            before = Some(last.clone());
             let some = self.matching(scan, some).await?;
             if is_full && !some.is_empty() {
                 return Ok(End::Limit);
@@ -96,9 +109,10 @@ impl AlongFacets {
         let partition = self.facets.partition()?;
         let (direction, wanted, rows) = (scan.part.direction, scan.wanted(), scan.reader.rows());
         let empty = streams.iter_mut().filter(|s| s.entries.is_empty() && !s.is_read);
+        // No more of one combination than fit on the page, unless what is read is tested.
+        let rows_max = if self.node.is_some() { ROWS_MAX } else { wanted.max(1) };
         let read = empty.map(|stream| async {
-            // No more of one combination than fit on the page.
-            let (limit, mut cost) = (stream.rows.min(wanted.max(1)), ReadCost::default());
+            let (limit, mut cost) = (stream.rows.min(rows_max), ReadCost::default());
             let span = &stream.span;
             let request = PageRequest { partition: &partition, span, direction, limit };
             let page = request.read(rows, &mut cost).await?;
