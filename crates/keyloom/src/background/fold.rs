@@ -11,6 +11,7 @@
 mod lists;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::try_join_all;
@@ -34,6 +35,8 @@ use crate::write::{REGISTERED, WAITING_MAX};
 const WAIT_MS: i64 = READ_MAX.as_millis() as i64 + 1_000;
 /// Of the row of a group: how many deltas wait.
 const WAITING: &str = "waiting";
+/// How long to wait before looking for groups again if there were none.
+const IDLE_MS: i64 = 30_000;
 /// The lease of this operation.
 const LEASE: &str = "folding";
 /// How many deltas are folded together: each list that they mention is written once for them.
@@ -52,6 +55,8 @@ pub(crate) struct Folding {
     /// One call folds at a time.
     is_running: Mutex<bool>,
     seen: Mutex<BTreeMap<Vec<u8>, Seen>>,
+    /// When to look for groups of other processes again, in milliseconds.
+    idle_until_ms: AtomicI64,
 }
 
 /// The deltas of a group, when they were first seen.
@@ -89,9 +94,16 @@ async fn fold(shared: &Shared) -> Result<u64, Error> {
         return Ok(0);
     }
     let Some(_running) = Running::begin(&shared.folding) else { return Ok(0) };
+    let (now_ms, has_written) = (shared.now_ms(), shared.groups.have_written());
+    if !has_written && shared.folding.is_idle(now_ms) {
+        return Ok(0);
+    }
     let mut count = 0;
     let groups = RowKey { partition: ChunkKeys::groups(), sort: ChunkKeys::groups() };
     let rows = system_rows(&*shared.store, &shared.table, groups).await?;
+    if rows.is_empty() {
+        shared.folding.rest_until(now_ms.saturating_add(IDLE_MS));
+    }
     // Without groups, nothing is leased.
     let lease = Lease::new(shared, LEASE);
     let is_mine = !rows.is_empty() && lease.take().await? == Held::Yes;
@@ -133,6 +145,14 @@ impl Drop for Running<'_> {
 impl Folding {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<Vec<u8>, Seen>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn is_idle(&self, now_ms: i64) -> bool {
+        now_ms < self.idle_until_ms.load(Ordering::Relaxed)
+    }
+
+    fn rest_until(&self, time_ms: i64) {
+        self.idle_until_ms.store(time_ms, Ordering::Relaxed);
     }
 
     /// Takes what was seen of a group long enough ago.

@@ -16,7 +16,7 @@ use crate::error::Error;
 use crate::write::read_roots;
 
 /// The interval between two checks of the deletions of other processes.
-const LOOK_MS: i64 = 15_000;
+const LOOK_MS: i64 = 30_000;
 /// How long the record of a marking deletion must stay unchanged until its process counts as dead:
 /// it is written with every mark.
 const SILENT_MS: i64 = 30_000;

@@ -2,6 +2,7 @@
 //! each entity whose lists change, however many they are.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -71,6 +72,8 @@ impl PlannedDelta {
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
     known: Mutex<BTreeMap<RowKey, Known>>,
+    /// Whether this process has written deltas since folding looked.
+    have_written: AtomicBool,
 }
 
 /// What this process knows of a group.
@@ -92,6 +95,7 @@ impl Groups {
         deltas: &[PlannedDelta],
         now_ms: i64,
     ) -> Result<(), Error> {
+        self.have_written.store(true, Ordering::Relaxed);
         for PlannedDelta { group, .. } in deltas {
             let since = self.lock().get(group).and_then(|known| known.registered_ms);
             let is_fresh =
@@ -123,6 +127,11 @@ impl Groups {
             clock.sleep(WAIT).await;
         }
         Err(Error::Contended)
+    }
+
+    /// Whether this process has written deltas since the last call.
+    pub(crate) fn have_written(&self) -> bool {
+        self.have_written.swap(false, Ordering::Relaxed)
     }
 
     /// Notes how many deltas of a group wait to be folded.
