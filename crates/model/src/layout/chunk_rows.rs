@@ -116,7 +116,9 @@ impl Delta {
     /// is of the write with a stamp: changes that were appended since do not matter.
     pub fn remove_first(count: usize, stamp: &str) -> (Update, Condition) {
         let change = |place: usize| Path::from(CHANGES).element(place);
-        let update = (0..count).fold(Update::new(), |update, place| update.remove(change(place)));
+        // The last first: some servers remove elements one by one, each moving the next.
+        let places = (0..count).rev();
+        let update = places.fold(Update::new(), |update, place| update.remove(change(place)));
         let last = change(count.saturating_sub(1)).member(STAMP);
         (update, Condition::equal(last, Value::from(stamp)))
     }
