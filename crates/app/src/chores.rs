@@ -1,5 +1,6 @@
 //! Background work of every server: large deletions whose clients have disconnected, backfills after a
-//! model change, expired entities, deltas of posting lists. The progress of each is stored, so another process can continue it.
+//! model change, expired entities, deltas of posting lists. The progress of each is stored, so another
+//! process can continue it.
 //! They run concurrently, so that none waits for a long one.
 
 use std::pin::Pin;

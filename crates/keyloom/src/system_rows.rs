@@ -1,9 +1,9 @@
 //! Reads all rows of one partition of system rows: models, checkpoints, workers, deletion records.
 
 use keyloom_model::RowKey;
-use keyloom_model::attribute::PARTITION;
+use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_store::{Query, Store, TableName};
-use keyloom_value::{Item, KeyCondition};
+use keyloom_value::{Item, KeyCondition, Name};
 
 use crate::error::Error;
 
@@ -24,4 +24,10 @@ pub(crate) async fn system_rows(
             start => query.start = start,
         }
     }
+}
+
+/// The key of a row, to change or remove it.
+pub(crate) fn key_of(row: &Item) -> Item {
+    let key = [PARTITION, SORT].into_iter();
+    key.filter_map(|name| Some((Name::from(name), row.get(name)?.clone()))).collect()
 }

@@ -24,6 +24,7 @@ use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::events::{Checkpoint, Lane, Worker, overflow};
 use crate::schema::Schema;
+use crate::system_rows::key_of;
 use crate::write::{IdempotencyRecord, WriteContext};
 use position::{At, Position};
 
@@ -207,11 +208,6 @@ fn unmarked(row: &Item) -> Item {
     let mut row = row.clone();
     row.remove(DELETION);
     row
-}
-
-fn key_of(row: &Item) -> Item {
-    let key = [PARTITION, SORT].into_iter();
-    key.filter_map(|name| Some((keyloom_value::Name::from(name), row.get(name)?.clone()))).collect()
 }
 
 /// Formats the values in the name of a posting list.

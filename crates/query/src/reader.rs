@@ -6,7 +6,7 @@ use std::fmt;
 
 use keyloom_model::{EntityId, EntityKey, Layout, OwnRow, RowKey};
 use keyloom_store::{Read, TableName};
-use keyloom_value::Value;
+use keyloom_value::{Item, Value};
 
 use crate::board::BoardQuery;
 use crate::chunks::ChunkView;
@@ -15,7 +15,7 @@ use crate::deletion::deletion_state;
 use crate::expired::Expired;
 use crate::explain::explain;
 use crate::family::ChildrenQuery;
-use crate::fetch::Rows;
+use crate::fetch::{RawKey, Rows};
 use crate::find::UniqueQuery;
 use crate::get::Entities;
 use crate::links::Links;
@@ -27,7 +27,7 @@ use crate::visible::has_expired;
 use crate::{
     BoardPage, BoardRequest, ChildrenPage, CountPage, CountRequest, Counted, CursorKey,
     DeletionState, Error, ExpiredPage, Explanation, Family, FamilyRequest, LinksPage, ListPage,
-    ListRequest, Ran, Ranked, Resume, Total, UniqueRequest, ValuePage,
+    ListRequest, Ran, Ranked, ReadCost, Resume, Total, UniqueRequest, ValuePage,
 };
 
 /// A store or a snapshot of one, the table and its layout, and the current time.
@@ -123,6 +123,16 @@ impl<'a> Reader<'a> {
         ordinals: &[u64],
     ) -> Result<BTreeMap<u64, OwnRow>, Error> {
         Ordinals { reader: self, entity, tenant }.entities_with(ordinals).await
+    }
+
+    /// Returns rows by their keys, in that order, whatever they are. One read for every 100.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub async fn rows_at(&self, keys: &[RowKey]) -> Result<Vec<Option<Item>>, Error> {
+        let keys: Vec<RawKey> = keys.iter().map(RawKey::from).collect();
+        self.rows().get_many(&keys, &mut ReadCost::default()).await
     }
 
     /// Whether ordinals are in posting lists that are kept as chunks, all as of one moment: one result

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use futures_util::future::try_join_all;
-use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::attribute::SORT;
 use keyloom_model::{ChunkKeys, Delta, EntityId, RowKey, ordinal_of};
 use keyloom_query::READ_MAX;
 use keyloom_store::{Delete, Error as StoreError, UpdateItem};
@@ -28,7 +28,7 @@ use crate::answer::Answer;
 use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::schema::Schema;
-use crate::system_rows::system_rows;
+use crate::system_rows::{key_of, system_rows};
 use crate::write::{REGISTERED, WAITING_MAX};
 
 /// How long a delta is left alone: longer than a read may take, because clocks are set.
@@ -290,11 +290,6 @@ impl Group<'_> {
 fn waiting(row: &Item) -> u64 {
     let waiting = row.get(WAITING).and_then(Value::as_n).and_then(|count| count.to_i64());
     waiting.and_then(|count| u64::try_from(count).ok()).unwrap_or(0)
-}
-
-fn key_of(row: &Item) -> Item {
-    let key = [PARTITION, SORT].into_iter();
-    key.filter_map(|name| Some((name.into(), row.get(name)?.clone()))).collect()
 }
 
 /// Reads a delta row, with its ordinal.

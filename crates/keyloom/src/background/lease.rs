@@ -25,6 +25,7 @@ const BEAT: &str = "beat";
 /// How long the row must stay the same until its process counts as gone. Longer than any step of an
 /// operation takes.
 const SILENT_MS: i64 = 30_000;
+
 /// What this process knows of its own leases and of those of others.
 #[derive(Debug, Default)]
 pub(crate) struct Leases(Mutex<State>);

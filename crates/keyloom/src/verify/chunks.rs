@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{Chunk, ChunkKeys, Directory, EntityId, OwnRow, RowKey};
 use keyloom_store::{Check, OnFailure, Put, SetName, TransactAction, TransactWrite};
-use keyloom_value::{Condition, Item, Path, Value};
+use keyloom_value::{Item, Value};
 
 use super::{Finding, Problem, Remedy, Repair, Verifier, show_key, show_name};
 use crate::error::Error;
@@ -127,13 +127,7 @@ impl Verifier<'_> {
         if self.repair == Repair::No {
             return Ok(Remedy::NotRequested);
         }
-        let unchanged = match &before {
-            None => Condition::missing(PARTITION),
-            Some(before) => {
-                let version = Value::from(before.version.as_str());
-                Condition::equal(Path::from(Directory::VERSION), version)
-            }
-        };
+        let unchanged = Directory::unchanged(before.as_ref());
         let mut after = before.unwrap_or_default();
         after.version = self.shared.stamps.next()?;
         match count {

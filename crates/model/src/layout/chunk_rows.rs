@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use keyloom_value::{Condition, Item, Path, SetValue, Update, Value};
 
+use super::attribute::PARTITION;
 use super::{RowKey, Unreadable};
 
 /// Of a delta row: the stamp of the last write, which no other write has.
@@ -134,9 +135,6 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// The attribute that changes with every write.
-    pub const VERSION: &'static str = VERSION;
-
     /// Reads a directory row.
     ///
     /// # Errors
@@ -171,9 +169,15 @@ impl Directory {
         row
     }
 
-    /// The number of members of the list.
-    pub fn size(&self) -> u64 {
-        self.counts.values().map(|count| u64::from(*count)).sum()
+    /// The condition that the row is as it was read; none if there was no row.
+    pub fn unchanged(before: Option<&Directory>) -> Condition {
+        match before {
+            None => Condition::missing(PARTITION),
+            Some(before) => {
+                let version = Value::from(before.version.as_str());
+                Condition::equal(Path::from(VERSION), version)
+            }
+        }
     }
 }
 

@@ -3,21 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::try_join_all;
-use keyloom_model::attribute::PARTITION;
 use keyloom_model::{Chunk, ChunkKeys, Delta, Directory, RowKey};
-use keyloom_store::{
-    BatchGet, Delete, Error as StoreError, Get, Put, TransactAction, TransactWrite,
-};
-use keyloom_value::{Condition, Item, Path, Value};
+use keyloom_store::{Delete, Error as StoreError, Put, TransactAction, TransactWrite};
+use keyloom_value::Item;
 
 use super::{Group, TOGETHER, read_delta};
 use crate::error::Error;
 use crate::write::ACTIONS_MAX;
 
-/// How many rows one request reads.
-const BATCH_MAX: usize = 100;
-/// How often in a row a store may return nothing.
-const IDLE_ROUNDS_MAX: usize = 8;
 /// How many chunks one transaction writes, at most: a chunk takes up to 8 KB, a transaction 4 MB.
 const CHUNKS_MAX: usize = ACTIONS_MAX - 1;
 
@@ -170,46 +163,14 @@ impl ListFold<'_> {
         before: Option<&Directory>,
         after: &Directory,
     ) -> TransactAction {
-        let unchanged = match before {
-            None => Condition::missing(PARTITION),
-            Some(before) => {
-                let version = Value::from(before.version.as_str());
-                Condition::equal(Path::from(Directory::VERSION), version)
-            }
-        };
         let put = Put::new(&self.group.shared.table, after.row(key));
-        TransactAction::Put(put.when(unchanged))
+        TransactAction::Put(put.when(Directory::unchanged(before)))
     }
 
     /// Reads rows, in the order of their keys.
     async fn rows(&self, keys: &[RowKey]) -> Result<Vec<Option<Item>>, Error> {
-        let mut rows = Vec::with_capacity(keys.len());
-        for some in keys.chunks(BATCH_MAX * TOGETHER) {
-            let batches = some.chunks(BATCH_MAX).map(|batch| self.batch(batch));
-            rows.extend(try_join_all(batches).await?.into_iter().flatten());
-        }
-        Ok(rows)
-    }
-
-    async fn batch(&self, keys: &[RowKey]) -> Result<Vec<Option<Item>>, Error> {
-        let (store, table) = (&self.group.shared.store, &self.group.shared.table);
-        let mut found: BTreeMap<RowKey, Item> = BTreeMap::new();
-        let mut gets: Vec<Get> = keys.iter().map(|key| Get::new(table, key.to_item())).collect();
-        let mut idle_rounds = 0;
-        while !gets.is_empty() {
-            let before = gets.len();
-            let got = store.batch_get(BatchGet { gets }).await?;
-            for (_, row) in got.items {
-                let key = keys.iter().find(|key| is_of(key, &row));
-                found.extend(key.map(|key| (key.clone(), row)));
-            }
-            gets = got.unprocessed;
-            idle_rounds = if gets.len() < before { 0 } else { idle_rounds + 1 };
-            if idle_rounds == IDLE_ROUNDS_MAX {
-                return Err(Error::Contended);
-            }
-        }
-        Ok(keys.iter().map(|key| found.remove(key)).collect())
+        let ctx = self.group.shared.write_context(self.group.schema);
+        Ok(ctx.reader().rows_at(keys).await?)
     }
 }
 
@@ -234,10 +195,6 @@ fn changed_chunks(list: &Touched<'_>, deltas: &BTreeMap<u64, Delta>) -> Vec<(u64
         }
     }
     changed
-}
-
-fn is_of(key: &RowKey, row: &Item) -> bool {
-    key.to_item().iter().all(|(name, value)| row.get(name.as_str()) == Some(value))
 }
 
 fn damaged(what: &str) -> Error {
