@@ -17,6 +17,7 @@ mod path;
 mod query_scope;
 mod read_only;
 mod scope;
+mod shards;
 mod tenancy;
 mod unique;
 

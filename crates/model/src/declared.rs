@@ -24,6 +24,8 @@ pub(crate) struct DeclaredEntity {
     pub(crate) tenant: Option<Word>,
     pub(crate) expires: Option<Word>,
     pub(crate) read_only: Vec<Word>,
+    pub(crate) shards: Option<Node>,
+    pub(crate) reference_shards: Option<Node>,
     pub(crate) fields: Vec<DeclaredField>,
     pub(crate) formats: Vec<DeclaredFormat>,
     pub(crate) uniques: Vec<DeclaredUnique>,
@@ -141,6 +143,7 @@ pub(crate) struct DeclaredList {
     pub(crate) order: Vec<Word>,
     pub(crate) filter: Vec<DeclaredTest>,
     pub(crate) facets: Vec<Word>,
+    pub(crate) shards: Option<Node>,
 }
 
 /// One `field = value` of `where`.
@@ -169,6 +172,7 @@ pub(crate) struct DeclaredBoard {
     pub(crate) rank: Option<Word>,
     pub(crate) by: Vec<Word>,
     pub(crate) filter: Vec<DeclaredTest>,
+    pub(crate) shards: Option<Node>,
 }
 
 /// `[entity.NAME.tags.FIELD]`.

@@ -23,6 +23,7 @@ mod pending;
 mod postings;
 mod references;
 mod rows;
+mod shards;
 mod slot;
 mod template;
 mod uniques;

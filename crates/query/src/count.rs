@@ -11,7 +11,7 @@ use keyloom_value::{Item, KeyBytes, Value};
 use crate::RequestError;
 use crate::error::unreadable;
 use crate::fingerprint::Fingerprint;
-use crate::partition::Partition;
+use crate::partition::{MergedRequest, Partition};
 use crate::request_error::{GivenValues, check_limit, check_tenant, check_value};
 use crate::span::Span;
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
@@ -32,7 +32,8 @@ pub(crate) struct CountQuery<'q> {
 
 /// Rows of a count.
 struct CountRows<'r> {
-    partition: Partition<'r>,
+    /// One for each shard.
+    partitions: Vec<Partition<'r>>,
     span: Span,
 }
 
@@ -98,19 +99,22 @@ impl<'q> CountQuery<'q> {
     ) -> Result<CountPage, Error> {
         let CountRequest { entity, count, tenant, by, split, .. } = self.request;
         let layout = self.reader.layout;
-        let partition = layout.counts().partition((*entity, *count), tenant.as_ref(), by);
+        let of = (*entity, *count);
+        let partition = layout.counts().partition(of, tenant.as_ref(), by);
         // A partition that does not fit into a key has no numbers, and no cursors.
-        let partition = partition.map(KeyBytes::into_vec).unwrap_or_default();
+        let partition = partition.unwrap_or_default();
+        let shards = layout.counts().shards(of, &partition).unwrap_or_default();
         let declared = layout.model().entity(*entity);
-        let fingerprint = Fingerprint::of_count(declared, &partition, self.request);
+        let fingerprint = Fingerprint::of_count(declared, partition.as_bytes(), self.request);
         let after = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
         let span = Span::within(self.prefix.as_bytes());
         let span = match &after {
-            _ if partition.is_empty() => Span::EMPTY,
+            _ if partition.as_bytes().is_empty() => Span::EMPTY,
             None => span,
             Some(position) => span.after(position, Direction::Forward),
         };
-        let rows = CountRows { partition: Partition::of_table(&partition), span };
+        let shards = shards.iter().map(|shard| Partition::of_table(shard.as_bytes()));
+        let rows = CountRows { partitions: shards.collect(), span };
         let mut sums = self.sums_at_once(&rows).await?;
         let next = sums.passed.filter(|_| !sums.is_all);
         let next = next.map(|position| cursors.seal(&fingerprint, &position));
@@ -141,14 +145,15 @@ impl<'q> CountQuery<'q> {
         rows: &CountRows<'_>,
         state: &mut ReadState,
     ) -> Result<Option<Sums>, Error> {
-        let CountRows { partition, span } = rows;
+        let CountRows { partitions, span } = rows;
         let (mut sums, mut span) = (Sums::default(), span.clone());
         loop {
-            let request = partition.first(&span, PAGE_ROWS);
+            let (direction, limit) = (Direction::Forward, PAGE_ROWS);
+            let request = MergedRequest { partitions, span: &span, direction, limit };
             let page = request.read(self.reader.rows(), &mut state.cost).await?;
             let takers: BTreeSet<String> =
                 page.items.iter().filter_map(takers_of).flatten().collect();
-            sums.pages += 1;
+            sums.pages += partitions.len();
             sums.has_takers |= !takers.is_empty();
             if state.learn(self.reader.rows(), takers).await? == Verdict::ReadAgain {
                 return Ok(None);
@@ -172,7 +177,7 @@ impl<'q> CountQuery<'q> {
                     }
                 }
             }
-            let Some(last) = &page.last_key else {
+            let Some(last) = &page.last else {
                 sums.close(self);
                 sums.is_all = true;
                 return Ok(Some(sums));
@@ -180,7 +185,7 @@ impl<'q> CountQuery<'q> {
             if state.cost.rows >= Budget::STANDARD.rows && sums.passed.is_some() {
                 return Ok(Some(sums));
             }
-            span = span.past(partition.sort_of(last)?);
+            span = span.past(last);
         }
     }
 

@@ -1,5 +1,6 @@
 //! A partition of the table or of an index, and reading pages of it.
 
+use futures_util::future::try_join_all;
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{Slot, Unreadable};
 use keyloom_store::{Consistency, Direction, IndexName, Page, Query, TableName};
@@ -61,6 +62,66 @@ impl<'p> Partition<'p> {
     pub(crate) fn has(&self, row: &Item, sort: &[u8]) -> bool {
         let bytes = |name: &Name| row.get(name.as_str()).and_then(Value::as_b);
         bytes(&self.attribute) == Some(self.key) && bytes(&self.sort) == Some(sort)
+    }
+}
+
+/// The partitions over which something is spread, and a request for its rows in key order.
+pub(crate) struct MergedRequest<'r> {
+    pub(crate) partitions: &'r [Partition<'r>],
+    pub(crate) span: &'r Span,
+    pub(crate) direction: Direction,
+    /// How many rows to read of each partition, at most.
+    pub(crate) limit: usize,
+}
+
+/// The first rows of several partitions, in key order.
+pub(crate) struct MergedPage {
+    pub(crate) items: Vec<Item>,
+    /// The sort key up to which all partitions were read; none if nothing follows.
+    pub(crate) last: Option<Vec<u8>>,
+}
+
+impl MergedRequest<'_> {
+    /// Reads a page of each partition, all at once, and merges what is complete. A row beyond the end
+    /// of another page is left out: something could come before it.
+    pub(crate) async fn read(
+        self,
+        rows: Rows<'_>,
+        cost: &mut ReadCost,
+    ) -> Result<MergedPage, Error> {
+        let MergedRequest { partitions, span, direction, limit } = self;
+        let read = partitions.iter().map(|partition| async move {
+            let mut cost = ReadCost::default();
+            let request = PageRequest { partition, span, direction, limit };
+            let page = request.read(rows, &mut cost).await?;
+            let sorted = |row: Item| Ok((partition.sort_of(&row)?.to_vec(), row));
+            let last = page.last_key.as_ref().map(|last| partition.sort_of(last)).transpose()?;
+            let last = last.map(<[u8]>::to_vec);
+            let items = page.items.into_iter().map(sorted).collect::<Result<Vec<_>, Error>>()?;
+            Ok::<_, Error>((items, last, cost))
+        });
+        let (mut items, mut end): (Vec<(Vec<u8>, Item)>, Option<Vec<u8>>) = (vec![], None);
+        let is_before = |left: &Vec<u8>, right: &Vec<u8>| match direction {
+            Direction::Forward => left < right,
+            Direction::Backward => left > right,
+        };
+        for (page, last, read) in try_join_all(read).await? {
+            items.extend(page);
+            cost.rows += read.rows;
+            cost.bytes += read.bytes;
+            end = match (end, last) {
+                (Some(end), Some(last)) if is_before(&end, &last) => Some(end),
+                (end, last) => last.or(end),
+            };
+        }
+        items.retain(|(sort, _)| end.as_ref().is_none_or(|end| !is_before(end, sort)));
+        if partitions.len() > 1 {
+            items.sort_by(|(left, _), (right, _)| match direction {
+                Direction::Forward => left.cmp(right),
+                Direction::Backward => right.cmp(left),
+            });
+        }
+        Ok(MergedPage { items: items.into_iter().map(|(_, row)| row).collect(), last: end })
     }
 }
 

@@ -5,15 +5,12 @@ use std::collections::BTreeMap;
 use crate::declared::{DeclaredBoard, DeclaredCount, DeclaredEntity, DeclaredTags};
 use crate::error::{Code, Report, Reporter};
 use crate::model::{Board, Count, FieldType, Ranking, TagCombination};
-use crate::parse::{Node, NodeKind};
 use crate::source::Word;
 
 use super::name::check_name;
 use super::query_scope::QueryScope;
 use super::scope::{Scope, Usage};
-
-/// Maximum number of rows that a counter is spread over.
-const SHARDS_MAX: i64 = 100;
+use super::shards;
 
 /// The counts of an entity, without their paths.
 pub(crate) fn counts(
@@ -32,22 +29,9 @@ fn count(declared: &DeclaredCount, scope: &Scope, reporter: &mut Reporter<'_>) -
         path: None,
         split: scope.facets_by_name(Usage::Split, &declared.split, reporter),
         filter: scope.filter(&declared.filter, reporter),
-        shards: declared.shards.as_ref().map_or(1, |node| shards(node, reporter)),
+        shards: shards::number(declared.shards.as_ref(), reporter),
         by: scope.into_by(),
     }
-}
-
-fn shards(node: &Node, reporter: &mut Reporter<'_>) -> u32 {
-    let given = match node.kind {
-        NodeKind::Integer(given) if (2..=SHARDS_MAX).contains(&given) => u32::try_from(given).ok(),
-        _ => None,
-    };
-    given.unwrap_or_else(|| {
-        let reason = format!("`shards` takes a whole number from 2 to {SHARDS_MAX}");
-        let help = "without it, each counter is one row";
-        reporter.push(Report::new(Code::BadShards, node.span, reason).help(help));
-        1
-    })
 }
 
 pub(crate) fn boards(
@@ -81,7 +65,8 @@ fn board(declared: &DeclaredBoard, scope: &Scope, reporter: &mut Reporter<'_>) -
         }
     };
     let by = query_scope.into_by();
-    Some(Board { name: declared.name.text.clone(), ranking, by, filter })
+    let shards = shards::number(declared.shards.as_ref(), reporter);
+    Some(Board { name: declared.name.text.clone(), ranking, by, filter, shards })
 }
 
 /// A board is served under its name alone, so board names are unique in a model.

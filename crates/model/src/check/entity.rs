@@ -9,6 +9,7 @@ use super::lineage::Lineage;
 use super::path::{self, Paths, Served};
 use super::read_only::ReadOnly;
 use super::scope::Scope;
+use super::shards;
 use super::{board, capacity, format, list, unique};
 
 const ID_SOURCES: Choices<'_, IdSource> = Choices {
@@ -32,7 +33,8 @@ impl Checker<'_, '_> {
 
     fn entity(&mut self, index: usize, declared: &DeclaredEntity) -> Entity {
         let (scope, tenancy) = (&self.scopes[index], self.tenancies[index]);
-        let lists = self.lists(&declared.lists, scope);
+        let shards = shards::number(declared.shards.as_ref(), self.reporter);
+        let lists = self.lists(&declared.lists, scope, shards);
         let counts = self.counts(&declared.counts, scope);
         let reporter = &mut *self.reporter;
         let entity = Entity {
@@ -48,14 +50,19 @@ impl Checker<'_, '_> {
             counts,
             boards: board::boards(&declared.boards, scope, reporter),
             combinations: board::combinations(&declared.tags, scope, reporter),
+            shards,
+            reference_shards: shards::number(declared.reference_shards.as_ref(), reporter),
             fields: ReadOnly { scope, tenancy }.fields(&declared.read_only, reporter),
         };
         capacity::check_capacity(declared, &entity, reporter);
         entity
     }
 
-    fn lists(&mut self, declared: &[DeclaredList], scope: &Scope) -> Vec<List> {
+    fn lists(&mut self, declared: &[DeclaredList], scope: &Scope, shards: u32) -> Vec<List> {
         let mut lists = list::lists(declared, scope, self.reporter);
+        for list in lists.iter_mut().filter(|list| list.by.is_empty()) {
+            list.shards = shards;
+        }
         for (list, declared) in lists.iter_mut().zip(declared) {
             let served = Served::list(declared, list, scope);
             list.path = served.and_then(|served| self.paths.add(&served, self.reporter));

@@ -7,6 +7,7 @@ use crate::model::List;
 use super::name::check_name;
 use super::query_scope::QueryScope;
 use super::scope::{Scope, Usage};
+use super::shards;
 
 /// The lists of an entity, without their paths.
 pub(crate) fn lists(
@@ -37,6 +38,7 @@ fn list(declared: &DeclaredList, scope: &Scope, reporter: &mut Reporter<'_>) -> 
         order: scope.order(&declared.order, reporter),
         facets: scope.facets_by_name(Usage::Facets, &declared.facets, reporter),
         filter: scope.filter(&declared.filter, reporter),
+        shards: shards::of_list(declared, reporter),
         by: scope.into_by(),
     }
 }

@@ -6,7 +6,7 @@ use super::keyed_value::KeyedValue;
 use super::limit::{DECLARATIONS_MAX, Limit};
 use crate::declared::DeclaredTest;
 use crate::error::{Code, Report, Reporter};
-use crate::parse::{Entry, NodeKind};
+use crate::parse::{Entry, Node, NodeKind};
 use crate::source::{Span, Word};
 
 /// A kind of table, by the keys it can have.
@@ -52,6 +52,11 @@ impl<'e> Keys<'e> {
 
     pub(crate) fn get(&self, name: &str) -> Option<&'e Entry> {
         self.entries.get(name).copied()
+    }
+
+    /// Returns the value of a key, whatever it is.
+    pub(crate) fn node(&self, name: &str) -> Option<Node> {
+        self.get(name).map(|entry| entry.node.clone())
     }
 
     /// Returns a required key; `span` is the table's.

@@ -9,10 +9,11 @@ use crate::declared::{
 use crate::error::Reporter;
 
 const LIST: TableKind =
-    TableKind { what: "a list", keys: &["path", "by", "order", "where", "facets"] };
+    TableKind { what: "a list", keys: &["path", "by", "order", "where", "facets", "shards"] };
 const COUNT: TableKind =
     TableKind { what: "a count", keys: &["path", "by", "split", "where", "shards"] };
-const BOARD: TableKind = TableKind { what: "a board", keys: &["of", "rank", "by", "where"] };
+const BOARD: TableKind =
+    TableKind { what: "a board", keys: &["of", "rank", "by", "where", "shards"] };
 const TAGS: TableKind = TableKind { what: "a tags table", keys: &["combine"] };
 
 pub(crate) fn list(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredList {
@@ -24,6 +25,7 @@ pub(crate) fn list(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Decla
         order: keys.words("order", reporter),
         filter: keys.filter(reporter),
         facets: keys.words("facets", reporter),
+        shards: keys.node("shards"),
     }
 }
 
@@ -35,7 +37,7 @@ pub(crate) fn count(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Decl
         by: keys.words("by", reporter),
         split: keys.words("split", reporter),
         filter: keys.filter(reporter),
-        shards: keys.get("shards").map(|entry| entry.node.clone()),
+        shards: keys.node("shards"),
     }
 }
 
@@ -47,6 +49,7 @@ pub(crate) fn board(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Decl
         rank: keys.text("rank", reporter),
         by: keys.words("by", reporter),
         filter: keys.filter(reporter),
+        shards: keys.node("shards"),
     }
 }
 

@@ -69,6 +69,8 @@ pub enum ChangeKind {
     BoardRemoved,
     /// Different combinations of tags.
     CombinationsChanged,
+    /// Rows are spread over another number of partitions.
+    ShardsChanged,
 }
 
 /// What a change means for existing rows.
@@ -177,7 +179,8 @@ impl ChangeKind {
             | ChangeKind::CountRemoved
             | ChangeKind::BoardBuilt(_)
             | ChangeKind::BoardRemoved
-            | ChangeKind::CombinationsChanged => Impact::Rows,
+            | ChangeKind::CombinationsChanged
+            | ChangeKind::ShardsChanged => Impact::Rows,
             ChangeKind::EntityAdded
             | ChangeKind::FieldAdded(_)
             | ChangeKind::FieldRelaxed(_)
@@ -207,7 +210,8 @@ impl ChangeKind {
             | ChangeKind::FacetsChanged(_)
             | ChangeKind::CountRemoved
             | ChangeKind::BoardRemoved
-            | ChangeKind::CombinationsChanged => None,
+            | ChangeKind::CombinationsChanged
+            | ChangeKind::ShardsChanged => None,
         }
     }
 }

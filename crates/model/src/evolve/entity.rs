@@ -56,7 +56,8 @@ fn without_jobs(entity: &Entity) -> Refusal {
 pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     let refusals = [parent(pair), tenant(pair), id_source(pair)];
     findings.refusals.extend(refusals.into_iter().flatten());
-    findings.changes.extend([expiry(pair), path(pair), handlers(pair)].into_iter().flatten());
+    let changes = [expiry(pair), path(pair), handlers(pair), shards(pair)];
+    findings.changes.extend(changes.into_iter().flatten());
 }
 
 fn parent(pair: &Pair<'_>) -> Option<Refusal> {
@@ -143,6 +144,12 @@ fn path(pair: &Pair<'_>) -> Option<Change> {
     let (old, new) = (&pair.old.entity.path, &pair.new.entity.path);
     let text = || format!("`{}` is now served at `{new}`", pair.name());
     (old != new).then(|| pair.change(ChangeKind::ServiceChanged, text()))
+}
+
+fn shards(pair: &Pair<'_>) -> Option<Change> {
+    let (old, new) = (pair.old.entity.shards, pair.new.entity.shards);
+    let text = || format!("`{}` is now spread over {new} shards, not {old}", pair.name());
+    (old != new).then(|| pair.change(ChangeKind::ShardsChanged, text()))
 }
 
 fn handlers(pair: &Pair<'_>) -> Option<Change> {

@@ -88,6 +88,7 @@ impl ListPair<'_, '_> {
             ("by", pair.old.names(&old.by) == pair.new.names(&new.by)),
             ("order", pair.old.order(&old.order) == pair.new.order(&new.order)),
             ("where", pair.old.filter(&old.filter) == pair.new.filter(&new.filter)),
+            ("shards", old.shards == new.shards),
         ];
         keys.into_iter().filter(|(_, is_same)| !is_same).map(|(key, _)| key).collect()
     }
@@ -171,7 +172,7 @@ fn boards<'m>(side: Side<'m>) -> Vec<(&'m str, Definition<'m>)> {
             Ranking::Field(field) => ("rank", side.name(field)),
         }],
         filter: side.filter(&board.filter),
-        shards: 1,
+        shards: board.shards,
     };
     side.entity.boards.iter().map(|board| (board.name.as_str(), definition(board))).collect()
 }

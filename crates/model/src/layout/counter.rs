@@ -5,7 +5,7 @@ use keyloom_value::{Item, KeyBytes, Number, Score, Value};
 
 use super::attribute::COUNT;
 use super::counts::COUNTED;
-use super::counts::{count_prefix, name_of_count, shard, subsets};
+use super::counts::{count_prefix, name_of_count, subsets};
 use super::key::bytes;
 use super::key_part::check_len;
 use super::key_part::push_key;
@@ -13,6 +13,7 @@ use super::leaderboards::{
     ENTRY, PENDING_SCORE, PREFIX_COUNT, RANKED, RANKED_SLOT, board_of, partition_of, prefix_counts,
 };
 use super::pending::{DELETION_BYTES_MAX, joined};
+use super::shards::{self, shard_of};
 use super::{CountKeys, Image, KeyTooLong, Layout, LeaderboardKeys, Pending, RowKey, Slot};
 use crate::model::{Count, Entity, EntityId, FieldType, OnDelete, Ranking};
 
@@ -142,12 +143,17 @@ impl<'l> CounterKeys<'l> {
         for (id, count) in entity.counts() {
             let Some(by) = image.values_if(self.layout, &count.filter, &count.by) else { continue };
             let tenant = image.key.tenant.as_ref();
-            let partition = self.layout.counts().partition((image.key.entity, id), tenant, &by)?;
+            let of = (image.key.entity, id);
+            let partition = self.layout.counts().partition(of, tenant, &by)?;
+            let (shard, shards) = (shard_of(&image.key.id, count.shards), count.shards);
+            let in_partition = self.layout.shards(shards);
+            let partition = shards::partition(&partition, shard, in_partition);
+            check_len(&partition, RowKey::PARTITION_BYTES_MAX, || name_of_count(entity, count))?;
             for fields in subsets(&count.split) {
                 let Some(values) = image.values_if(self.layout, &[], &fields) else { continue };
                 let mut sort = count_prefix(entity, &fields, &values);
-                if count.shards > 1 {
-                    push_key(&mut sort, &Value::from(u64::from(shard(&image.key.id, count))));
+                if shards > in_partition {
+                    push_key(&mut sort, &Value::from(u64::from(shard)));
                 }
                 check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_count(entity, count))?;
                 counters.push(Counter::Plain(RowKey { partition: partition.clone(), sort }));

@@ -1,15 +1,19 @@
 //! Keys of declared counts: one counter for each combination of values of `split`.
 //!
 //! ```text
-//! partition   "q", entity, count, [tenant], by
+//! partition   "q", entity, count, [tenant], by, [shard]
 //! sort        names of fields, values, [shard], [deletions]
 //! ```
+//!
+//! The shard is in the partition key on a store that has a limit for each partition. On others it is
+//! in the sort key, where it was before there were such partitions.
 
 use keyloom_value::{KeyBytes, Value};
 
 use super::key::{push_tenant, words};
 use super::key_part::{check_len, push_values};
 use super::pending::split;
+use super::shards::partitions;
 use super::{KeyTooLong, Layout, RowKey};
 use crate::model::{Count, CountId, Entity, EntityId, FieldId};
 
@@ -46,6 +50,24 @@ impl<'l> CountKeys<'l> {
         push_values(&mut key, entity.select(&count.by), by);
         check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_count(entity, count))?;
         Ok(key)
+    }
+
+    /// The partitions of its shards, from the partition of a count.
+    ///
+    /// # Errors
+    ///
+    /// As [`CountKeys::partition`].
+    pub fn shards(
+        &self,
+        (id, count): (EntityId, CountId),
+        partition: &KeyBytes,
+    ) -> Result<Vec<KeyBytes>, KeyTooLong> {
+        let entity = self.layout.model().entity(id);
+        let count = entity.count(count);
+        let all = partitions(partition, self.layout.shards(count.shards));
+        let what = || name_of_count(entity, count);
+        all.iter().try_for_each(|key| check_len(key, RowKey::PARTITION_BYTES_MAX, what))?;
+        Ok(all)
     }
 
     /// The prefix of the sort keys of the counters that are split by these fields, in the order of
@@ -89,15 +111,6 @@ pub(super) fn count_prefix(entity: &Entity, fields: &[FieldId], values: &[Value]
     let mut key = words(&[&names.join(",")]);
     push_values(&mut key, entity.select(fields), values);
     key
-}
-
-/// The shard that counts an entity: always the same one.
-pub(super) fn shard(id: &str, count: &Count) -> u32 {
-    // FNV-1a: simple, and the same for ever.
-    let hash = id
-        .bytes()
-        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-    hash % count.shards
 }
 
 pub(super) fn name_of_count(entity: &Entity, count: &Count) -> String {

@@ -15,6 +15,8 @@ pub struct Board {
     pub by: Vec<FieldId>,
     /// Only entities that pass all of these tests take part.
     pub filter: Vec<Test>,
+    /// The number of partitions that its counters are spread over.
+    pub shards: u32,
 }
 
 impl Board {

@@ -17,7 +17,7 @@ pub struct Count {
     pub split: Vec<FieldId>,
     /// Only entities that pass all of these tests are counted.
     pub filter: Vec<Test>,
-    /// The number of rows that each counter is spread over, so that concurrent writers rarely touch
-    /// the same one.
+    /// The number of partitions that each counter is spread over, so that concurrent writers rarely
+    /// touch the same row.
     pub shards: u32,
 }

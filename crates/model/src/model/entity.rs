@@ -27,6 +27,10 @@ pub struct Entity {
     pub tenancy: Tenancy,
     /// The field with the time at which it expires.
     pub expires: Option<FieldId>,
+    /// The number of partitions that all entities of this kind, and tenant, are spread over.
+    pub shards: u32,
+    /// The number of partitions that the references to each entity are spread over.
+    pub reference_shards: u32,
     /// First `id`, then the parent if it has one, then the declared fields in their order.
     pub fields: Vec<Field>,
     /// The formats of text fields.

@@ -20,6 +20,8 @@ pub struct List {
     pub filter: Vec<Test>,
     /// Fields that can narrow it, in any combination.
     pub facets: Vec<FieldId>,
+    /// The number of partitions that each of its parts is spread over.
+    pub shards: u32,
 }
 
 /// A part of a path, between slashes.

@@ -1,0 +1,41 @@
+//! Shards: the partitions of a shared table over which something is spread that many writers touch.
+//! The number of the shard is the last part of a partition key, if there is more than one. A store of
+//! one process has no limit for each partition, so there everything has one shard.
+
+use keyloom_value::{KeyBytes, Value};
+
+use super::key_part::push_key;
+use super::{Layout, Matching};
+
+impl Layout {
+    /// How many shards something has for which the model declares so many.
+    pub(super) fn shards(&self, declared: u32) -> u32 {
+        match self.matching() {
+            Matching::Chunks => declared,
+            Matching::Sets | Matching::Rows => 1,
+        }
+    }
+}
+
+/// The partitions of all shards of something whose keys begin like this.
+pub(super) fn partitions(base: &KeyBytes, shards: u32) -> Vec<KeyBytes> {
+    (0..shards).map(|shard| partition(base, shard, shards)).collect()
+}
+
+/// The partition of one of its shards.
+pub(super) fn partition(base: &KeyBytes, shard: u32, shards: u32) -> KeyBytes {
+    let mut key = base.clone();
+    if shards > 1 {
+        push_key(&mut key, &Value::from(u64::from(shard)));
+    }
+    key
+}
+
+/// The shard of an entity with this id: always the same one.
+pub(super) fn shard_of(id: &str, shards: u32) -> u32 {
+    // FNV-1a: simple, and the same for ever.
+    let hash = id
+        .bytes()
+        .fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    hash % shards
+}
