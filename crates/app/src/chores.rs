@@ -1,5 +1,5 @@
 //! Background work of every server: large deletions whose clients have disconnected, backfills after a
-//! model change, expired entities, deltas of posting lists. The progress of each is stored, so another
+//! model change, expired entities, deltas of posting lists, scores of leaderboards. The progress of each is stored, so another
 //! process can continue it.
 //! They run concurrently, so that none waits for a long one.
 
@@ -19,7 +19,7 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(60);
 const EXPIRE_LIMIT: u32 = 1000;
 
 /// All kinds of background work, and how often to check for it.
-const CHORES: [Chore; 4] = [
+const CHORES: [Chore; 5] = [
     // Reads nothing unless there may be one.
     Chore { name: "deletions", every: Duration::from_millis(250), run: resume_deletions },
     // Needs no read to check.
@@ -27,6 +27,8 @@ const CHORES: [Chore; 4] = [
     Chore { name: "expiry", every: Duration::from_secs(30), run: expire },
     // Reads nothing where the store has sets.
     Chore { name: "folding", every: Duration::from_secs(7), run: fold },
+    // Reads nothing unless the model has a board with shards, on a shared store.
+    Chore { name: "scores", every: Duration::from_secs(2), run: settle_scores },
 ];
 
 type Work = Pin<Box<dyn Future<Output = Result<(), Error>> + Send>>;
@@ -105,6 +107,10 @@ fn expire(db: Db) -> Work {
 
 fn fold(db: Db) -> Work {
     Box::pin(async move { db.fold().await.map(drop) })
+}
+
+fn settle_scores(db: Db) -> Work {
+    Box::pin(async move { db.settle_scores().await.map(drop) })
 }
 
 #[cfg(test)]

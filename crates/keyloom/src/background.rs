@@ -1,6 +1,6 @@
 //! Background operations: work of many transactions that can outlive its call. Deletions that are
-//! too large for one transaction, backfills, expiry, folding deltas of posting lists, and resuming what a dropped call or a dead
-//! process has left. All of them write through `write`, and keep their progress in the table.
+//! too large for one transaction, backfills, expiry, folding deltas of posting lists, settling
+//! leaderboards, and resuming what a dropped call or a dead process has left. All of them write through `write`, and keep their progress in the table.
 
 mod backfill;
 mod deletion;
@@ -10,6 +10,7 @@ mod lease;
 mod open_deletion;
 mod operation;
 mod resume;
+mod scores;
 
 pub use backfill::Progress;
 pub use operation::{Operation, OperationKind};
@@ -23,3 +24,4 @@ pub(crate) use fold::Folding;
 pub(crate) use lease::Leases;
 pub(crate) use operation::Calls;
 pub(crate) use resume::Others;
+pub(crate) use scores::{Settling, settle_all};

@@ -33,6 +33,9 @@ pub struct BoardPage {
     pub items: Vec<Ranked>,
     /// The cursor of the next page; absent on the last page.
     pub next: Option<String>,
+    /// Whether scores of the board have changed since its places were settled; they follow in seconds.
+    /// Only on a board with `shards`.
+    pub is_settling: bool,
     /// What was read for it.
     pub read: ReadCost,
 }
@@ -84,7 +87,8 @@ impl BoardQuery {
             let prepared = self.prepare().await?;
             let (reader, cursor) = (prepared.reader(), self.after.as_deref());
             let page = reader.board(&prepared.request, &self.db.shared.cursor_key, cursor).await?;
-            Ok(BoardPage { items: page.ranked, next: page.next, read: page.read })
+            let keyloom_query::BoardPage { ranked: items, next, is_settling, read } = page;
+            Ok(BoardPage { items, next, is_settling, read })
         })
     }
 

@@ -10,7 +10,7 @@ use keyloom_store::{Clock, Read, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
 use crate::answer::Answer;
-use crate::background::{Calls, Folding, Leases, Others, Running};
+use crate::background::{Calls, Folding, Leases, Others, Running, Settling};
 use crate::error::Error;
 use crate::events::{Checkpoints, Heart, Lags};
 use crate::explain::Watch;
@@ -18,7 +18,7 @@ use crate::ordinals::Ordinals;
 use crate::schema::{Head, Schema, Stored, complete_switch, open_schema, reopen_schema};
 use crate::scope::Scope;
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
-use crate::write::{Attempts, Executor, Fence, FencedBy, Groups, WriteContext};
+use crate::write::{Attempts, Executor, Fence, FencedBy, Groups, Registry, WriteContext};
 
 /// A model on a store. Clones share one database.
 ///
@@ -117,6 +117,9 @@ pub(crate) struct Shared {
     /// Groups in which this process has written deltas of posting lists.
     pub(crate) groups: Groups,
     pub(crate) folding: Folding,
+    /// Boards with changes of scores that this process has written.
+    pub(crate) boards: Registry,
+    pub(crate) settling: Settling,
     /// Deletions that calls of this process are running.
     pub(crate) running: Running,
     /// Deletions that other processes are running.
@@ -163,6 +166,8 @@ impl Shared {
             ordinals: Ordinals::default(),
             groups: Groups::default(),
             folding: Folding::default(),
+            boards: Registry::default(),
+            settling: Settling::default(),
             running: Running::default(),
             others: Others::default(),
             leases: Leases::default(),
@@ -261,6 +266,7 @@ impl Shared {
             stamps: &self.stamps,
             ordinals: &self.ordinals,
             groups: &self.groups,
+            boards: &self.boards,
             running: &self.running,
             fence: self.fence.as_ref().map(|fence| FencedBy { fence, epoch: schema.epoch }),
             now_ms: self.now_ms(),

@@ -23,6 +23,7 @@ struct Found {
     ranked: Vec<Ranked>,
     /// The last position, if others follow.
     next: Option<Vec<u8>>,
+    is_settling: bool,
     read: ReadCost,
 }
 
@@ -45,7 +46,8 @@ impl BoardQuery<'_> {
         let after = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
         let found = self.read(Asked::Page(after.as_deref())).await?;
         let next = found.next.map(|position| cursors.seal(&fingerprint, &position));
-        Ok(BoardPage { ranked: found.ranked, next, read: found.read })
+        let Found { ranked, is_settling, read, .. } = found;
+        Ok(BoardPage { ranked, next, is_settling, read })
     }
 
     /// Returns the entry of a value, or of an entity by its id.
@@ -64,9 +66,12 @@ impl BoardQuery<'_> {
         let mut state = ReadState::default();
         for attempt in 1..=ATTEMPTS_MAX {
             let mut scan = BoardScan::begin(self.reader, self.request, &mut state).await?;
-            let (ranked, next) = scan.answer(asked).await?;
+            let (mut ranked, next) = scan.answer(asked).await?;
+            let is_settling = scan.is_settling().await?;
+            ranked.iter_mut().for_each(|ranked| ranked.is_settling = is_settling);
             if scan.deletions.is_valid().await? {
-                return Ok(Found { ranked, next, read: scan.deletions.state.cost });
+                let read = scan.deletions.state.cost;
+                return Ok(Found { ranked, next, is_settling, read });
             }
             // Without a snapshot, this much is hardly read the same twice while a deletion works.
             if scan.deletions.is_much() && attempt >= ATTEMPTS_AT_MANY {

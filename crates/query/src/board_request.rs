@@ -30,6 +30,8 @@ pub struct Ranked {
     pub score: Number,
     /// The value that is ranked, or the id of the entity.
     pub of: Value,
+    /// Whether scores of the board have changed since ranks were settled: ranks follow in seconds.
+    pub is_settling: bool,
 }
 
 /// A page of a leaderboard.
@@ -39,6 +41,8 @@ pub struct BoardPage {
     pub ranked: Vec<Ranked>,
     /// The cursor of the next page; absent if nothing follows.
     pub next: Option<String>,
+    /// Whether scores of the board have changed since ranks were settled: ranks follow in seconds.
+    pub is_settling: bool,
     /// How much was read.
     pub read: ReadCost,
 }

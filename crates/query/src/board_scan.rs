@@ -10,10 +10,11 @@ use keyloom_model::{
 use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
+use crate::board_changes::{SettledScore, has_changes};
 use crate::board_deletions::BoardDeletions;
 use crate::board_request::Asked;
 use crate::error::unreadable;
-use crate::partition::{PageRequest, Partition};
+use crate::partition::{MergedRequest, Partition};
 use crate::rank::PrefixCounts;
 use crate::request_error::check_value;
 use crate::span::Span;
@@ -27,6 +28,8 @@ pub(crate) struct BoardScan<'s> {
     request: &'s BoardRequest,
     /// None if it does not fit into a key: then nothing is on the board.
     entries: Option<KeyBytes>,
+    /// The partitions of the entries, one for each shard.
+    shards: Vec<KeyBytes>,
     slot: Slot,
     pub(crate) deletions: BoardDeletions<'s>,
 }
@@ -56,9 +59,13 @@ impl<'s> BoardScan<'s> {
             }
             (Ranking::Count(_), None) | (Ranking::Field(_), _) => None,
         };
-        let slot = reader.layout.leaderboards().slot(*entity, *board);
+        let leaderboards = reader.layout.leaderboards();
+        let slot = leaderboards.slot(*entity, *board);
+        let base = entries.as_ref();
+        let shards = base.map(|base| leaderboards.entries((*entity, *board), base));
+        let shards = shards.unwrap_or_default();
         let deletions = BoardDeletions::read(reader, scores, state).await?;
-        Ok(BoardScan { reader, request, entries, slot, deletions })
+        Ok(BoardScan { reader, request, entries, shards, slot, deletions })
     }
 
     fn ranking(&self) -> Ranking {
@@ -94,6 +101,7 @@ impl<'s> BoardScan<'s> {
             }
             Asked::One(of) => {
                 let own = self.standing(of).await?;
+                let own = self.with_changes(of, own).await?;
                 Ok((self.ranked(own.into_iter().collect(), false).await?, None))
             }
             Asked::Around(of) => {
@@ -115,8 +123,9 @@ impl<'s> BoardScan<'s> {
         direction: Direction,
         limit: usize,
     ) -> Result<Vec<Standing>, Error> {
-        let Some(entries) = self.entries.clone() else { return Ok(vec![]) };
-        let partition = Partition::of_slot(self.slot, entries.as_bytes())?;
+        let shards = self.shards.clone();
+        let partitions = shards.iter().map(|key| Partition::of_slot(self.slot, key.as_bytes()));
+        let partitions = partitions.collect::<Result<Vec<Partition<'_>>, Error>>()?;
         // What is left of a score has another position than the score.
         let beyond = self.taken_beyond(after, direction, limit).await?;
         let (mut found, mut passed, mut at) = (vec![], 0, after.map(<[u8]>::to_vec));
@@ -125,9 +134,8 @@ impl<'s> BoardScan<'s> {
             // The entry that it continues from may come again, and some are left out.
             let wanted = limit + 1 - found.len() + self.deletions.left_out_max();
             let request =
-                PageRequest { partition: &partition, span: &span, direction, limit: wanted };
+                MergedRequest { partitions: &partitions, span: &span, direction, limit: wanted };
             let page = request.read(self.reader.rows(), &mut self.deletions.state.cost).await?;
-            let last = page.items.last().map(|row| self.position(row)).transpose()?;
             let changed = self.taken_among(&page.items).await?;
             for row in &page.items {
                 let standing = self.read_standing(row)?;
@@ -146,10 +154,10 @@ impl<'s> BoardScan<'s> {
                     found.push(standing);
                 }
             }
-            if page.last_key.is_none() || last.is_none() || last == at {
+            if page.last.is_none() || page.last == at {
                 break;
             }
-            at = last;
+            at = page.last;
         }
         found.extend(beyond);
         found.sort_by(|left, right| left.order(right, direction));
@@ -236,7 +244,6 @@ impl<'s> BoardScan<'s> {
 
     /// Reads one entry, if it is on this board.
     async fn standing(&mut self, of: &Value) -> Result<Option<Standing>, Error> {
-        let Some(entries) = self.entries.clone() else { return Ok(None) };
         let Some(key) = self.key_of(of)? else { return Ok(None) };
         if let Some(taken) = self.taken_from(of).await? {
             return Ok(self.ranked_values().and_then(|values| values.standing(&taken)));
@@ -245,7 +252,7 @@ impl<'s> BoardScan<'s> {
         self.deletions.state.cost.rows += 1;
         self.deletions.state.cost.bytes += row.size() as u64;
         let at = row.get(self.slot.partition().as_str()).and_then(Value::as_b);
-        if at != Some(entries.as_bytes()) {
+        if !self.shards.iter().any(|shard| at == Some(shard.as_bytes())) {
             return Ok(None);
         }
         let standing = self.read_standing(&row)?;
@@ -255,6 +262,37 @@ impl<'s> BoardScan<'s> {
             Ranking::Field(_) => !self.deletions.any_happened(&takers).await?,
         };
         Ok(Some(standing).filter(|_| is_on_it))
+    }
+
+    /// An entry with what its score has changed since the board was settled. Deletions that are being
+    /// cleared are left out of the score, as they are elsewhere.
+    async fn with_changes(
+        &mut self,
+        of: &Value,
+        settled: Option<Standing>,
+    ) -> Result<Option<Standing>, Error> {
+        let (Some(values), Some(key)) = (self.ranked_values(), self.key_of(of)?) else {
+            return Ok(settled);
+        };
+        let BoardRequest { entity, board, .. } = self.request;
+        let changes = self.reader.layout.leaderboards().changes((*entity, *board), &key);
+        if changes.is_empty() {
+            return Ok(settled);
+        }
+        let taken = self.taken_from(of).await?.map_or(0, |taken| taken.stored - taken.left);
+        let (rows, cost) = (self.reader.rows(), &mut self.deletions.state.cost);
+        let stored = SettledScore { score: &key, changes: &changes }.sum(rows, cost).await?;
+        let score = TakenScore { of: of.clone(), stored, left: stored - taken };
+        Ok(values.standing(&score))
+    }
+
+    /// Whether scores have changed since the board was settled.
+    pub(crate) async fn is_settling(&mut self) -> Result<bool, Error> {
+        let Some(entries) = &self.entries else { return Ok(false) };
+        let BoardRequest { entity, board, .. } = self.request;
+        let leaderboards = self.reader.layout.leaderboards();
+        let partitions = leaderboards.change_partitions((*entity, *board), entries);
+        has_changes(&partitions, self.reader.rows(), &mut self.deletions.state.cost).await
     }
 
     /// What is left of the score of a value from which deletions have taken something.
@@ -289,15 +327,13 @@ impl<'s> BoardScan<'s> {
 
     /// Adds ranks to entries that are next to each other on the board.
     async fn ranked(&mut self, found: Vec<Standing>, is_start: bool) -> Result<Vec<Ranked>, Error> {
-        let (Some(first), Some(entries)) = (found.first(), &self.entries) else {
-            return Ok(vec![]);
-        };
+        let Some(first) = found.first() else { return Ok(vec![]) };
         let first = first.score;
         let (mut rank, mut equals) = match is_start {
             true => (1, 0),
             false => {
                 let (rows, deletions) = (self.reader.rows(), &mut self.deletions);
-                let mut counts = PrefixCounts { rows, entries, deletions };
+                let mut counts = PrefixCounts { rows, entries: &self.shards, deletions };
                 let corrections = counts.corrections(&first).await?;
                 let rank = 1 + at_least_0(counts.better(&first).await? + corrections.better);
                 let seen = found.iter().filter(|standing| standing.score == first).count();
@@ -316,7 +352,8 @@ impl<'s> BoardScan<'s> {
                 score = standing.score;
             }
             equals += 1;
-            ranked.push(Ranked { rank, score: standing.score, of: standing.of });
+            let Standing { score, of, .. } = standing;
+            ranked.push(Ranked { rank, score, of, is_settling: false });
         }
         Ok(ranked)
     }

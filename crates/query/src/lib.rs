@@ -79,6 +79,7 @@
 //! do totals where the store has no sets: they look for what deletions take from posting lists.
 
 mod board;
+mod board_changes;
 mod board_deletions;
 mod board_request;
 mod board_scan;

@@ -2,12 +2,13 @@
 
 use keyloom_model::attribute::SORT;
 use keyloom_model::{LeaderboardKeys, RowKey};
+use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
 use crate::Error;
 use crate::board_deletions::BoardDeletions;
 use crate::fetch::Rows;
-use crate::partition::Partition;
+use crate::partition::{MergedRequest, Partition};
 use crate::span::Span;
 use crate::taken::{TakenScore, number};
 
@@ -17,8 +18,8 @@ const PAGE_STEPS: usize = 256;
 /// The prefix counts of a leaderboard.
 pub(crate) struct PrefixCounts<'p, 'd> {
     pub(crate) rows: Rows<'p>,
-    /// The partition of the board's index keys.
-    pub(crate) entries: &'p KeyBytes,
+    /// The partitions of the board's index keys, one for each shard.
+    pub(crate) entries: &'p [KeyBytes],
     pub(crate) deletions: &'p mut BoardDeletions<'d>,
 }
 
@@ -45,39 +46,45 @@ impl PrefixCounts<'_, '_> {
 
     /// Reads how many entries have a better score, before deletions.
     pub(crate) async fn better(&mut self, score: &Number) -> Result<i64, Error> {
-        let key = LeaderboardKeys::prefix_counts(self.entries);
-        let partition = Partition::of_table(key.as_bytes());
+        let keys: Vec<KeyBytes> = self.entries.iter().map(LeaderboardKeys::prefix_counts).collect();
         let mut sum = 0;
         for (from, to) in LeaderboardKeys::better_prefixes(score) {
-            let mut span = Span::ALL.starting_at(Some(from)).ending_at(Some(to));
-            loop {
-                let request = partition.first(&span, PAGE_STEPS);
-                let page = request.read(self.rows, &mut self.deletions.state.cost).await?;
-                for row in &page.items {
-                    sum += self.count_of(row).await?;
-                }
-                let last = page.last_key.as_ref().and_then(|key| key.get(SORT)?.as_b());
-                let Some(last) = last else { break };
-                span = span.past(last);
-            }
+            sum += self.sum(&keys, Span::ALL.starting_at(Some(from)).ending_at(Some(to))).await?;
         }
         Ok(sum)
     }
 
     /// Reads how many entries have a score, before deletions.
     pub(crate) async fn equal(&mut self, score: &Number) -> Result<i64, Error> {
-        let RowKey { partition, sort } = LeaderboardKeys::score_size_key(self.entries, score);
-        let partition = Partition::of_table(partition.as_bytes());
+        let sizes = self.entries.iter().map(|key| LeaderboardKeys::score_size_key(key, score));
+        let sizes: Vec<RowKey> = sizes.collect();
+        let Some(first) = sizes.first() else { return Ok(0) };
         // The rows that say how much of it deletions take follow.
-        let span = Span::within(sort.as_bytes());
-        let request = partition.first(&span, PAGE_STEPS);
-        let page = request.read(self.rows, &mut self.deletions.state.cost).await?;
-        self.deletions.state.cost.rows += u64::from(page.scanned == 0);
-        let mut equal = 0;
-        for row in &page.items {
-            equal += self.count_of(row).await?;
-        }
+        let span = Span::within(first.sort.as_bytes());
+        let keys: Vec<KeyBytes> = sizes.iter().map(|size| size.partition.clone()).collect();
+        let before = self.deletions.state.cost.rows;
+        let equal = self.sum(&keys, span).await?;
+        // Reading a row that does not exist is a read too.
+        let cost = &mut self.deletions.state.cost;
+        cost.rows += u64::from(cost.rows == before);
         Ok(equal)
+    }
+
+    /// Adds up the rows of a range in all shards.
+    async fn sum(&mut self, keys: &[KeyBytes], mut span: Span) -> Result<i64, Error> {
+        let partitions = keys.iter().map(|key| Partition::of_table(key.as_bytes()));
+        let partitions: Vec<Partition<'_>> = partitions.collect();
+        let (direction, limit) = (Direction::Forward, PAGE_STEPS);
+        let mut sum = 0;
+        loop {
+            let request = MergedRequest { partitions: &partitions, span: &span, direction, limit };
+            let page = request.read(self.rows, &mut self.deletions.state.cost).await?;
+            for row in &page.items {
+                sum += self.count_of(row).await?;
+            }
+            let Some(last) = page.last else { return Ok(sum) };
+            span = span.past(&last);
+        }
     }
 
     /// What a row adds: less than 0 if it says how much deletions have taken.

@@ -4,7 +4,7 @@ use keyloom_model::{EntityKey, OwnRow};
 use keyloom_store::Scan;
 use keyloom_value::Item;
 
-use super::expire_entity;
+use super::{expire_entity, settle_all};
 use crate::answer::Answer;
 use crate::db::{Db, Shared};
 use crate::error::Error;
@@ -76,6 +76,10 @@ async fn step(shared: &Shared) -> Result<Option<Progress>, Error> {
         Position { key: page.last_key, done: revision.progress.done + page.scanned };
     let rows = revision.progress.done;
     if is_last {
+        // Readers of the new model look for changes of scores in its shards alone.
+        if schema.layouts.has_settled_boards() {
+            settle_all(shared).await?;
+        }
         // Old revisions first: if this stops in between, the end is repeated.
         for number in schema.layouts.before.keys() {
             remove_revision(store, table, *number).await?;

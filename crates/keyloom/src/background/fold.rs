@@ -29,7 +29,7 @@ use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::schema::Schema;
 use crate::system_rows::{key_of, system_rows};
-use crate::write::{REGISTERED, WAITING_MAX};
+use crate::write::{WAITING_MAX, forget_registered};
 
 /// How long a delta is left alone: longer than a read may take, because clocks are set.
 const WAIT_MS: i64 = READ_MAX.as_millis() as i64 + 1_000;
@@ -45,9 +45,6 @@ const ROUND: usize = 500;
 const REMOVED_MAX: usize = 100;
 /// How many requests are sent at once.
 const TOGETHER: usize = 16;
-/// How long nobody must have written in a group until its row is removed: ten times as long as a
-/// process relies on having written it.
-const FORGET_MS: i64 = 600_000;
 
 /// The deltas that this process has seen, by the row of their group.
 #[derive(Debug, Default)]
@@ -182,7 +179,10 @@ impl Group<'_> {
         let (deltas, at_ms) = (self.deltas().await?, self.shared.now_ms());
         self.publish(row, deltas.len() as u64).await?;
         match deltas.is_empty() {
-            true => self.forget(row).await?,
+            true => {
+                let Shared { store, table, .. } = self.shared;
+                forget_registered(&**store, table, row, at_ms).await?;
+            }
             false => drop(folding.lock().insert(name.to_vec(), Seen { at_ms, deltas })),
         }
         Ok(count)
@@ -265,21 +265,6 @@ impl Group<'_> {
         let (update, is_same) = Delta::remove_first(count, &last.stamp);
         match store.update(UpdateItem::new(table, key, update).when(is_same)).await {
             // Another process was faster.
-            Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Removes the row of a group in which nobody has written for long.
-    async fn forget(&self, row: &Item) -> Result<(), Error> {
-        let registered = row.get(REGISTERED).and_then(Value::as_n).and_then(|at| at.to_i64());
-        let Some(at_ms) = registered else { return Ok(()) };
-        if self.shared.now_ms().saturating_sub(at_ms) < FORGET_MS {
-            return Ok(());
-        }
-        let unchanged = Condition::equal(Path::from(REGISTERED), Value::from(at_ms));
-        let delete = Delete::new(&self.shared.table, key_of(row)).when(unchanged);
-        match self.shared.store.delete(delete).await {
             Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }

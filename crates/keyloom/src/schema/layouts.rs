@@ -107,6 +107,12 @@ impl Layouts {
         formers.chain([&self.current]).any(|layout| layout.matching() == Matching::Chunks)
     }
 
+    /// Whether writes leave changes of scores to be settled, under any revision that rows may have.
+    pub(crate) fn has_settled_boards(&self) -> bool {
+        let formers = self.before.values().map(|former| &former.layout);
+        formers.chain([&self.current]).any(|layout| layout.leaderboards().are_settled())
+    }
+
     /// Returns the names of the posting lists that an entity is in under the revision it was written
     /// under, where these are kept as chunks.
     pub(crate) fn chunked_before(&self, row: &OwnRow) -> Result<BTreeSet<Vec<u8>>, Error> {

@@ -46,9 +46,12 @@ impl Recount {
         (hash(counter.key()) <= self.to).then(|| self.numbers.entry(counter).or_default())
     }
 
-    fn add(&mut self, counter: Counter) {
+    /// Adds what an entity, or something else, adds to a counter. A change of a score that is not
+    /// settled yet belongs to the score.
+    fn add(&mut self, counter: Counter, by: i64) {
+        let counter = counter.changed().unwrap_or(counter);
         if let Some(counted) = self.number(counter) {
-            counted.expected += 1;
+            counted.expected += by;
         }
     }
 }
@@ -106,11 +109,14 @@ impl Verifier<'_> {
                 // An invalid row adds nothing; it is a finding of its own.
                 let own = layouts.current.read_own(&row).ok();
                 let counters = own.and_then(|own| layouts.counters_before(&own).ok());
-                counters.into_iter().flatten().for_each(|counter| recount.add(counter));
+                counters.into_iter().flatten().for_each(|counter| recount.add(counter, 1));
+            }
+            Some(RowName::Counter(change @ Counter::Change(_))) => {
+                recount.add(change, -Counter::value_of(&row).unwrap_or(0));
             }
             Some(RowName::Counter(counter)) => {
                 for step in counter.prefix_counts(Counter::value_of(&row).unwrap_or(0)) {
-                    recount.add(Counter::Plain(step));
+                    recount.add(Counter::Plain(step), 1);
                 }
                 if let Some(counted) = recount.number(counter) {
                     counted.found = Some(row);

@@ -58,6 +58,8 @@ pub(super) async fn commit(
         let stamp = ctx.stamps.next()?;
         actions.extend(deltas.iter().map(|delta| delta.action(ctx.table, &stamp)));
     }
+    let boards = counters.changed_boards();
+    ctx.boards.register(store, ctx.table, &boards, ctx.now_ms).await?;
     if store.adds_numbers() {
         let others = Others { sets, numbers: counters.numbers() };
         return attempt(ctx, actions, others).await?.ok_or(Error::Contended);

@@ -9,7 +9,7 @@ use super::admit::Admission;
 use super::commit::{Outcome, commit};
 use super::fence::{Fence, Permit};
 use super::plan::Planner;
-use super::{Attempts, Difference, Groups, ReferenceRules, TombstoneChange, Transition};
+use super::{Attempts, Difference, Groups, ReferenceRules, Registry, TombstoneChange, Transition};
 use crate::background::Running;
 use crate::error::Error;
 use crate::ordinals::Ordinals;
@@ -25,6 +25,8 @@ pub(crate) struct WriteContext<'a> {
     pub(crate) stamps: &'a Stamps,
     pub(crate) ordinals: &'a Ordinals,
     pub(crate) groups: &'a Groups,
+    /// The boards with changes of scores.
+    pub(crate) boards: &'a Registry,
     pub(crate) running: &'a Running,
     /// None if no other process can have the store open.
     pub(crate) fence: Option<FencedBy<'a>>,

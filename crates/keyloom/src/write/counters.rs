@@ -2,7 +2,7 @@
 //! commits, so that writers never conflict on counters. On other stores, plain counters are updates
 //! that add; a score is written only if it is unchanged, because its index key depends on it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::{COUNT, PARTITION};
 use keyloom_model::{Counter, RowKey};
@@ -64,6 +64,12 @@ impl Counters {
         self.changes().map(number).collect()
     }
 
+    /// The rows by which the operation that settles scores finds the changes of scores among them.
+    pub(crate) fn changed_boards(&self) -> Vec<RowKey> {
+        let boards = self.changes().filter_map(|(counter, _)| counter.settled_by());
+        boards.collect::<BTreeSet<RowKey>>().into_iter().collect()
+    }
+
     /// Whether the actions depend on the current values of counters.
     pub(crate) fn has_scores(&self) -> bool {
         self.changes()
@@ -75,7 +81,7 @@ impl Counters {
         let Some(table) = &self.table else { return Ok(vec![]) };
         let (mut planned, mut cells) = (vec![], BTreeMap::new());
         for (counter, change) in self.changes() {
-            if let Counter::Plain(key) = counter {
+            if let Counter::Plain(key) | Counter::Change(key) = counter {
                 *cells.entry(key.clone()).or_default() += change;
                 continue;
             }

@@ -2,26 +2,22 @@
 //! each entity whose lists change, however many they are.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use keyloom_model::{DeltaChange, EntityId, Layout, RowKey};
 use keyloom_store::{Clock, Store, TableName, TransactAction, UpdateItem};
-use keyloom_value::{Path, Update, Value};
+use keyloom_value::Value;
 
 use super::difference::PlannedAction;
+use super::registry::Registry;
 use crate::error::Error;
 
-/// How often a process writes the row of a group in which it writes deltas.
-const REGISTERED_MS: i64 = 60_000;
 /// How many deltas of a group wait to be folded before writers wait too. Each is read by every filter.
 pub(crate) const WAITING_MAX: u64 = 4_000;
 /// How often and how long a writer waits for room.
 const WAITS_MAX: u32 = 100;
 const WAIT: Duration = Duration::from_millis(100);
-/// Of the row of a group: when it was written, in milliseconds since 1970.
-pub(crate) const REGISTERED: &str = "at";
 
 /// An ordinal, and what it is unique within.
 #[derive(Clone, Copy)]
@@ -71,23 +67,14 @@ impl PlannedDelta {
 /// The groups in which this process writes deltas.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
-    known: Mutex<BTreeMap<RowKey, Known>>,
-    /// Whether this process has written deltas since folding looked.
-    have_written: AtomicBool,
-}
-
-/// What this process knows of a group.
-#[derive(Clone, Copy, Debug, Default)]
-struct Known {
-    /// When it wrote the row of the group, by which folding finds the deltas.
-    registered_ms: Option<i64>,
-    /// How many deltas waited when folding looked last, and how many it has written since.
-    waiting: u64,
+    registry: Registry,
+    /// How many deltas of each group waited when folding looked last, and how many this process has
+    /// written since.
+    waiting: Mutex<BTreeMap<RowKey, u64>>,
 }
 
 impl Groups {
-    /// Writes the rows of the groups of some deltas, unless that was done a short while ago. Call it
-    /// before the deltas are written.
+    /// Registers the groups of some deltas. Call it before the deltas are written.
     pub(crate) async fn register(
         &self,
         store: &dyn Store,
@@ -95,19 +82,8 @@ impl Groups {
         deltas: &[PlannedDelta],
         now_ms: i64,
     ) -> Result<(), Error> {
-        self.have_written.store(true, Ordering::Relaxed);
-        for PlannedDelta { group, .. } in deltas {
-            let since = self.lock().get(group).and_then(|known| known.registered_ms);
-            let is_fresh =
-                |since: i64| (since..since.saturating_add(REGISTERED_MS)).contains(&now_ms);
-            if since.is_some_and(is_fresh) {
-                continue;
-            }
-            let at = Update::new().set(Path::from(REGISTERED), Value::from(now_ms));
-            store.update(UpdateItem::new(table, group.to_item(), at)).await?;
-            self.lock().entry(group.clone()).or_default().registered_ms = Some(now_ms);
-        }
-        Ok(())
+        let groups: Vec<RowKey> = deltas.iter().map(|delta| delta.group.clone()).collect();
+        self.registry.register(store, table, &groups, now_ms).await
     }
 
     /// Waits while too many deltas do: they are read by every filter. Without folding in this process
@@ -118,7 +94,7 @@ impl Groups {
         clock: &dyn Clock,
     ) -> Result<(), Error> {
         let is_full = |delta: &PlannedDelta| {
-            self.lock().get(&delta.group).is_some_and(|known| known.waiting >= WAITING_MAX)
+            self.lock().get(&delta.group).is_some_and(|waiting| *waiting >= WAITING_MAX)
         };
         for _ in 0..WAITS_MAX {
             if !deltas.iter().any(is_full) {
@@ -131,25 +107,25 @@ impl Groups {
 
     /// Whether this process has written deltas since the last call.
     pub(crate) fn have_written(&self) -> bool {
-        self.have_written.swap(false, Ordering::Relaxed)
+        self.registry.take_work()
     }
 
     /// Notes how many deltas of a group wait to be folded.
     pub(crate) fn set_waiting(&self, group: RowKey, waiting: u64) {
-        self.lock().entry(group).or_default().waiting = waiting;
+        self.lock().insert(group, waiting);
     }
 
     /// Notes deltas that were written. Only counted where folding looks at them from time to time.
     pub(crate) fn note_written(&self, deltas: &[PlannedDelta]) {
-        let mut known = self.lock();
+        let mut groups = self.lock();
         for delta in deltas {
-            if let Some(known) = known.get_mut(&delta.group).filter(|known| known.waiting > 0) {
-                known.waiting += 1;
+            if let Some(waiting) = groups.get_mut(&delta.group).filter(|waiting| **waiting > 0) {
+                *waiting += 1;
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<RowKey, Known>> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RowKey, u64>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

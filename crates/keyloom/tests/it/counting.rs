@@ -40,7 +40,7 @@ fn comment(db: &Db, product: &str, language: &str, rating: i64) -> String {
 }
 
 fn ranked(rank: u64, score: i64, of: &str) -> Ranked {
-    Ranked { rank, score: Number::from(score), of: Value::from(of) }
+    Ranked { rank, score: Number::from(score), of: Value::from(of), is_settling: false }
 }
 
 /// The number of comments of a product, by rating.

@@ -52,6 +52,7 @@ mod rig;
 mod rolling;
 mod rolling_random;
 mod round_trip;
+mod sharded_boards;
 mod strict_feed;
 mod strict_rig;
 mod strict_workers;

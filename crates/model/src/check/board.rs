@@ -29,7 +29,7 @@ fn count(declared: &DeclaredCount, scope: &Scope, reporter: &mut Reporter<'_>) -
         path: None,
         split: scope.facets_by_name(Usage::Split, &declared.split, reporter),
         filter: scope.filter(&declared.filter, reporter),
-        shards: shards::number(declared.shards.as_ref(), reporter),
+        shards: shards::number(declared.shards.as_ref(), shards::READ_MAX, reporter),
         by: scope.into_by(),
     }
 }
@@ -65,7 +65,7 @@ fn board(declared: &DeclaredBoard, scope: &Scope, reporter: &mut Reporter<'_>) -
         }
     };
     let by = query_scope.into_by();
-    let shards = shards::number(declared.shards.as_ref(), reporter);
+    let shards = shards::number(declared.shards.as_ref(), shards::TRANSACTED_MAX, reporter);
     Some(Board { name: declared.name.text.clone(), ranking, by, filter, shards })
 }
 

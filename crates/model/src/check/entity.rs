@@ -33,7 +33,7 @@ impl Checker<'_, '_> {
 
     fn entity(&mut self, index: usize, declared: &DeclaredEntity) -> Entity {
         let (scope, tenancy) = (&self.scopes[index], self.tenancies[index]);
-        let shards = shards::number(declared.shards.as_ref(), self.reporter);
+        let shards = shards::number(declared.shards.as_ref(), shards::READ_MAX, self.reporter);
         let lists = self.lists(&declared.lists, scope, shards);
         let counts = self.counts(&declared.counts, scope);
         let reporter = &mut *self.reporter;
@@ -51,7 +51,11 @@ impl Checker<'_, '_> {
             boards: board::boards(&declared.boards, scope, reporter),
             combinations: board::combinations(&declared.tags, scope, reporter),
             shards,
-            reference_shards: shards::number(declared.reference_shards.as_ref(), reporter),
+            reference_shards: shards::number(
+                declared.reference_shards.as_ref(),
+                shards::TRANSACTED_MAX,
+                reporter,
+            ),
             fields: ReadOnly { scope, tenancy }.fields(&declared.read_only, reporter),
         };
         capacity::check_capacity(declared, &entity, reporter);

@@ -4,17 +4,20 @@ use crate::declared::DeclaredList;
 use crate::error::{Code, Report, Reporter};
 use crate::parse::{Node, NodeKind};
 
-const SHARDS_MAX: i64 = 100;
+/// Of what is read shard by shard.
+pub(crate) const READ_MAX: i64 = 100;
+/// Of what is also read or written in one transaction, which has 100 rows.
+pub(crate) const TRANSACTED_MAX: i64 = 50;
 
 /// The number of shards that a key declares; 1 without it.
-pub(crate) fn number(declared: Option<&Node>, reporter: &mut Reporter<'_>) -> u32 {
+pub(crate) fn number(declared: Option<&Node>, max: i64, reporter: &mut Reporter<'_>) -> u32 {
     let Some(node) = declared else { return 1 };
     let given = match node.kind {
-        NodeKind::Integer(given) if (2..=SHARDS_MAX).contains(&given) => u32::try_from(given).ok(),
+        NodeKind::Integer(given) if (2..=max).contains(&given) => u32::try_from(given).ok(),
         _ => None,
     };
     given.unwrap_or_else(|| {
-        let reason = format!("a number of shards is a whole number from 2 to {SHARDS_MAX}");
+        let reason = format!("a number of shards is a whole number from 2 to {max}");
         let help = "without it, there is one";
         reporter.push(Report::new(Code::BadShards, node.span, reason).help(help));
         1
@@ -29,5 +32,5 @@ pub(crate) fn of_list(declared: &DeclaredList, reporter: &mut Reporter<'_>) -> u
         let help = "declare `shards` with the entity: they apply to all of its lists without `by`";
         reporter.push(Report::new(Code::BadShards, node.span, reason).help(help));
     }
-    number(node, reporter)
+    number(node, READ_MAX, reporter)
 }

@@ -79,7 +79,7 @@ codes! {
     NotTags = "K0503": "The field is not of the type `tags`."
     BadCombination = "K0504": "A combination has fewer than two tag keys, or the same one twice."
     BadTarget = "K0505": "A change needs exactly one of a handler, a webhook and a job, and a webhook needs a valid URL."
-    BadShards = "K0506": "Shards are not from 2 to 100, or declared where there are none."
+    BadShards = "K0506": "The number of shards is out of range, or declared where there are none."
     TooManyRows = "K0601": "One write could touch more rows than a transaction can hold."
     TooManyIndexes = "K0602": "The entity needs more indexes than a table can have."
 }

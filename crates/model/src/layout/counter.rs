@@ -6,11 +6,12 @@ use keyloom_value::{Item, KeyBytes, Number, Score, Value};
 use super::attribute::COUNT;
 use super::counts::COUNTED;
 use super::counts::{count_prefix, name_of_count, subsets};
-use super::key::bytes;
+use super::key::{bytes, own_sort};
 use super::key_part::check_len;
 use super::key_part::push_key;
 use super::leaderboards::{
-    ENTRY, PENDING_SCORE, PREFIX_COUNT, RANKED, RANKED_SLOT, board_of, partition_of, prefix_counts,
+    CHANGE, ENTRY, PENDING_SCORE, PREFIX_COUNT, RANKED, RANKED_SLOT, board_of, board_of_change,
+    partition_of, prefix_counts, settled_key,
 };
 use super::pending::{DELETION_BYTES_MAX, joined};
 use super::shards::{self, shard_of};
@@ -24,6 +25,8 @@ pub enum Counter {
     Plain(RowKey),
     /// How many entities have a value that a leaderboard ranks: its score there.
     Score(RowKey),
+    /// How much a score has changed since it was settled; see `leaderboards.rs`.
+    Change(RowKey),
     /// How much deletions are about to take from another counter. There is no row for 0.
     Pending(RowKey),
 }
@@ -45,7 +48,10 @@ impl Counter {
     /// The key of its row.
     pub fn key(&self) -> &RowKey {
         match self {
-            Counter::Plain(key) | Counter::Score(key) | Counter::Pending(key) => key,
+            Counter::Plain(key)
+            | Counter::Score(key)
+            | Counter::Change(key)
+            | Counter::Pending(key) => key,
         }
     }
 
@@ -73,7 +79,9 @@ impl Counter {
                 let board = board_of(key).map(|(board, _)| board).unwrap_or_default();
                 prefix_counts(&partition_of(PREFIX_COUNT, &board), &Number::from(value))
             }
-            Counter::Plain(_) | Counter::Score(_) | Counter::Pending(_) => vec![],
+            Counter::Plain(_) | Counter::Score(_) | Counter::Change(_) | Counter::Pending(_) => {
+                vec![]
+            }
         }
     }
 
@@ -92,14 +100,39 @@ impl Counter {
     /// The maximum number of rows that adding to it touches.
     pub fn rows_max(&self) -> usize {
         match self {
-            Counter::Plain(_) | Counter::Pending(_) => 1,
+            Counter::Plain(_) | Counter::Change(_) | Counter::Pending(_) => 1,
             Counter::Score(_) => SCORE_ROWS_MAX,
+        }
+    }
+
+    /// The score that it changes, if it is a change of one.
+    pub fn changed(&self) -> Option<Counter> {
+        let Counter::Change(key) = self else { return None };
+        let (mut board, value) = board_of_change(key)?;
+        board.push(value);
+        Some(Counter::Score(RowKey { partition: partition_of(RANKED, &board), sort: own_sort() }))
+    }
+
+    /// The row by which the operation that settles scores finds it, if it is a change of one.
+    pub fn settled_by(&self) -> Option<RowKey> {
+        match self {
+            Counter::Change(key) => Some(settled_key(key)),
+            Counter::Plain(_) | Counter::Score(_) | Counter::Pending(_) => None,
         }
     }
 
     /// The value that a row holds, if it is the row of a counter.
     pub fn value_of(row: &Item) -> Option<i64> {
         row.get(COUNT)?.as_n()?.to_i64()
+    }
+
+    /// The board and the value that it is the score of, or a change of that.
+    fn ranked(&self) -> Option<(Vec<Value>, Value)> {
+        match self {
+            Counter::Score(key) => board_of(key),
+            Counter::Change(key) => board_of_change(key),
+            Counter::Plain(_) | Counter::Pending(_) => None,
+        }
     }
 
     /// The counter of how much these deletions take from it; `None` if its key would be too long.
@@ -110,8 +143,8 @@ impl Counter {
                 push_key(&mut sort, &joined(deletions));
                 RowKey { partition: partition.clone(), sort }
             }
-            Counter::Score(key) => {
-                let (board, value) = board_of(key)?;
+            Counter::Score(_) | Counter::Change(_) => {
+                let (board, value) = self.ranked()?;
                 let partition = partition_of(PENDING_SCORE, &board);
                 RowKey { partition, sort: bytes(&[value, joined(deletions)]) }
             }
@@ -205,6 +238,7 @@ impl<'l> CounterKeys<'l> {
             }
             PENDING_SCORE => has_board().then(|| Counter::Pending(key.clone())),
             RANKED => has_board().then(|| Counter::Score(key.clone())),
+            CHANGE => has_board().then(|| Counter::Change(key.clone())),
             _ => None,
         }
     }
@@ -224,7 +258,7 @@ impl<'l> CounterKeys<'l> {
         let (key, bytes) = match counter {
             Counter::Plain(key) => (key, key.sort.as_bytes().len()),
             // What is taken from a score is stored under its value.
-            Counter::Score(key) => match board_of(key) {
+            Counter::Score(key) | Counter::Change(key) => match counter.ranked() {
                 Some((_, value)) => (key, bytes(&[value]).as_bytes().len()),
                 None => return Ok(()),
             },
@@ -244,7 +278,7 @@ impl<'l> CounterKeys<'l> {
 pub fn is_counter(partition: &[u8]) -> bool {
     let letter = KeyBytes::decode_part(partition).ok();
     letter.is_some_and(|(letter, _)| {
-        [COUNTED, PREFIX_COUNT, RANKED, PENDING_SCORE]
+        [COUNTED, PREFIX_COUNT, RANKED, CHANGE, PENDING_SCORE]
             .into_iter()
             .any(|known| letter.as_s() == Some(known))
     })

@@ -1,12 +1,17 @@
 //! Keys of leaderboards.
 //!
 //! ```text
-//! row                           PK                                       SK
-//! a prefix count                "h", entity, board, [tenant], by         depth, prefix of a score
-//! a value that is ranked        "g", entity, board, [tenant], by, value  0
-//! an entry, in an index         "b", entity, board, [tenant], by         score, value or id
-//! what deletions take           "w", entity, board, [tenant], by         value, deletions
+//! row                           PK                                         SK
+//! a prefix count                "h", entity, board, [tenant], by, [shard]  depth, prefix of a score
+//! a value that is ranked        "g", entity, board, [tenant], by, value    0
+//! a change of its score         "s", entity, board, [tenant], by, shard    value
+//! an entry, in an index         "b", entity, board, [tenant], by, [shard]  score, value or id
+//! what deletions take           "w", entity, board, [tenant], by           value, deletions
+//! with changes of scores        "m", "boards"                              entity, board, ..., shard
 //! ```
+//!
+//! A board of values that has shards is settled: writes add to changes of scores, which a background
+//! operation moves into the scores. The score of a value is the sum of both.
 //!
 //! Scores are negated in keys, so that the greatest comes first. A prefix count is the number of
 //! scores of a leaderboard that begin with these bytes; a rank is the sum of the prefix counts
@@ -14,9 +19,10 @@
 
 use keyloom_value::{KeyBytes, Number, Score, Value};
 
-use super::key::{own_sort, push_tenant, words};
+use super::key::{SYSTEM, bytes, own_sort, push_tenant, words};
 use super::key_part::{check_len, equality, push_key, push_values};
 use super::pending::split;
+use super::shards::{self, shard_of};
 use super::{Counter, Image, IndexKey, KeyTooLong, Layout, RowKey, Slot};
 use crate::model::{Board, BoardId, Entity, EntityId, FieldId, Ranking};
 
@@ -24,6 +30,8 @@ use crate::model::{Board, BoardId, Entity, EntityId, FieldId, Ranking};
 pub(super) const PREFIX_COUNT: &str = "h";
 /// First part of the partitions of ranked values.
 pub(super) const RANKED: &str = "g";
+/// First part of the partitions of changes of scores.
+pub(super) const CHANGE: &str = "s";
 /// First part of the partitions of entries.
 pub(super) const ENTRY: &str = "b";
 /// First part of the partitions of scores that deletions take from.
@@ -58,13 +66,26 @@ impl<'l> LeaderboardKeys<'l> {
         match board.ranking {
             Ranking::Count(field) => {
                 let Some(value) = image.value(self.layout, field) else { return Ok(vec![]) };
-                Ok(vec![Counter::Score(partition.ranked_key(field, &value)?)])
+                let score = partition.ranked_key(field, &value)?;
+                let shards = self.layout.shards(board.shards);
+                if shards == 1 {
+                    return Ok(vec![Counter::Score(score)]);
+                }
+                let key = change_key(&score, shard_of(&image.key.id, shards));
+                let name = || name_of_board(entity, board);
+                check_len(&key.partition, RowKey::PARTITION_BYTES_MAX, name)?;
+                check_len(&settled_key(&key).sort, RowKey::SORT_BYTES_MAX, name)?;
+                Ok(vec![Counter::Change(key)])
             }
             Ranking::Field(field) => {
                 let Some(Value::N(score)) = image.value(self.layout, field) else {
                     return Ok(vec![]);
                 };
                 let partition = partition.key(PREFIX_COUNT)?;
+                let partition = self.shard(board, &partition, &image.key.id);
+                check_len(&partition, RowKey::PARTITION_BYTES_MAX, || {
+                    name_of_board(entity, board)
+                })?;
                 Ok(prefix_counts(&partition, &score).into_iter().map(Counter::Plain).collect())
             }
         }
@@ -84,6 +105,7 @@ impl<'l> LeaderboardKeys<'l> {
         };
         let tenant = image.key.tenant.as_ref();
         let partition = BoardPartition { entity, board, tenant, by: &by }.key(ENTRY)?;
+        let partition = self.shard(board, &partition, &image.key.id);
         let mut sort = Score::new(&score).into_key();
         push_key(&mut sort, &Value::from(image.key.id.as_str()));
         check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_board(entity, board))?;
@@ -103,6 +125,75 @@ impl<'l> LeaderboardKeys<'l> {
     ) -> Result<KeyBytes, KeyTooLong> {
         let entity = self.layout.model().entity(id);
         BoardPartition { entity, board: entity.board(board), tenant, by }.key(ENTRY)
+    }
+
+    /// The partitions of the entries of a leaderboard, one for each shard, from its partition.
+    pub fn entries(&self, (id, board): (EntityId, BoardId), partition: &KeyBytes) -> Vec<KeyBytes> {
+        let board = self.layout.model().entity(id).board(board);
+        shards::partitions(partition, self.entry_shards(board))
+    }
+
+    /// The partition of the entry of an entity.
+    fn shard(&self, board: &Board, partition: &KeyBytes, id: &str) -> KeyBytes {
+        let shards = self.entry_shards(board);
+        shards::partition(partition, shard_of(id, shards), shards)
+    }
+
+    /// How many shards the entries of a leaderboard have. One process at a time writes those that are
+    /// settled.
+    fn entry_shards(&self, board: &Board) -> u32 {
+        match board.ranking {
+            Ranking::Field(_) => self.layout.shards(board.shards),
+            Ranking::Count(_) => 1,
+        }
+    }
+
+    /// The rows of the changes of a score, by the row of the score: none if writes change it directly.
+    pub fn changes(&self, (id, board): (EntityId, BoardId), score: &RowKey) -> Vec<RowKey> {
+        let board = self.layout.model().entity(id).board(board);
+        match (board.ranking, self.layout.shards(board.shards)) {
+            (Ranking::Count(_), shards) if shards > 1 => {
+                (0..shards).map(|shard| change_key(score, shard)).collect()
+            }
+            (Ranking::Count(_) | Ranking::Field(_), _) => vec![],
+        }
+    }
+
+    /// The partitions of the changes of all scores of a leaderboard, from that of its entries.
+    pub fn change_partitions(
+        &self,
+        (id, board): (EntityId, BoardId),
+        entries: &KeyBytes,
+    ) -> Vec<KeyBytes> {
+        let board = self.layout.model().entity(id).board(board);
+        match (board.ranking, self.layout.shards(board.shards)) {
+            (Ranking::Count(_), shards) if shards > 1 => {
+                shards::partitions(&sibling(entries, CHANGE), shards)
+            }
+            (Ranking::Count(_) | Ranking::Field(_), _) => vec![],
+        }
+    }
+
+    /// The partition of the rows that say which leaderboards have changes of scores.
+    pub fn settled() -> KeyBytes {
+        words(&[SYSTEM, "boards"])
+    }
+
+    /// The partition of changes of scores that such a row is about.
+    pub fn read_settled(sort: &[u8]) -> Option<KeyBytes> {
+        Some(partition_of(CHANGE, &KeyBytes::decode(sort).ok()?))
+    }
+
+    /// The change of a score with this sort key in a partition of changes.
+    pub fn read_change(partition: &KeyBytes, sort: &[u8]) -> Option<Counter> {
+        let (partition, sort) = (partition.clone(), bytes(&KeyBytes::decode(sort).ok()?));
+        Some(Counter::Change(RowKey { partition, sort }))
+    }
+
+    /// Whether writes leave changes of scores to be settled, on any leaderboard.
+    pub fn are_settled(&self) -> bool {
+        let mut boards = self.layout.model().entities().flat_map(|(_, entity)| &entity.boards);
+        boards.any(|board| !board.ranks_entities() && self.layout.shards(board.shards) > 1)
     }
 
     /// The row of a value that a leaderboard ranks.
@@ -246,6 +337,30 @@ pub(super) fn board_of(ranked: &RowKey) -> Option<(Vec<Value>, Value)> {
     let value = parts.pop()?;
     parts.drain(..1.min(parts.len()));
     Some((parts, value))
+}
+
+/// The row of the change of a score in a shard.
+fn change_key(score: &RowKey, shard: u32) -> RowKey {
+    let mut board = KeyBytes::decode(score.partition.as_bytes()).unwrap_or_default();
+    let value: Vec<Value> = board.pop().into_iter().collect();
+    board.drain(..1.min(board.len()));
+    board.push(Value::from(u64::from(shard)));
+    RowKey { partition: partition_of(CHANGE, &board), sort: bytes(&value) }
+}
+
+/// The row which says that the board of a change has changes in its shard.
+pub(super) fn settled_key(change: &RowKey) -> RowKey {
+    let mut parts = KeyBytes::decode(change.partition.as_bytes()).unwrap_or_default();
+    parts.drain(..1.min(parts.len()));
+    RowKey { partition: LeaderboardKeys::settled(), sort: bytes(&parts) }
+}
+
+/// The board and the value that a change of a score is about.
+pub(super) fn board_of_change(change: &RowKey) -> Option<(Vec<Value>, Value)> {
+    let mut parts = KeyBytes::decode(change.partition.as_bytes()).ok()?;
+    parts.pop()?;
+    parts.drain(..1.min(parts.len()));
+    Some((parts, KeyBytes::decode(change.sort.as_bytes()).ok()?.into_iter().next()?))
 }
 
 /// The partition of a leaderboard with this letter.

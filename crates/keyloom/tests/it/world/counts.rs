@@ -166,6 +166,7 @@ impl Naive {
             rank: rank(score),
             score: *score,
             of: of.clone(),
+            is_settling: false,
         };
         scores.iter().map(ranked).collect()
     }

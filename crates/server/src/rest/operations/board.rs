@@ -1,7 +1,7 @@
 //! `GET /boards/popular`: a page of a leaderboard, or the neighbors of one entry.
 
-use hyper::Method;
-use keyloom::Ranked;
+use hyper::{Method, StatusCode};
+use keyloom::{Item, Ranked, item_to_json};
 use keyloom_model::{Board, BoardId, Entity, EntityId, Model};
 
 use super::super::call::{Call, Reply};
@@ -12,8 +12,8 @@ use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
 use super::ranking::{
-    by_parameter, details, fields, not_on_it, of_schema, page, page_schema, ranked_schema,
-    ranked_value, shown, values_by,
+    by_parameter, details, fields, not_on_it, of_schema, page_body, page_schema, ranked_schema,
+    ranked_value, settling, settling_schema, shown, values_by,
 };
 
 /// Parameters other than fields.
@@ -44,7 +44,8 @@ impl Action for BoardPage {
         let mut parameters: Vec<_> = fields(entity, &board.by).map(by_parameter).collect();
         parameters.push(query("around", about, of_schema((entity, board))));
         parameters.extend([limit(10, "Maximum number of results."), cursor()]);
-        let schema = page_schema(ranked_schema((entity, board)));
+        let mut schema = page_schema(ranked_schema((entity, board)));
+        schema["properties"]["settling"] = settling_schema();
         Description {
             details: details((entity, board)),
             query: parameters,
@@ -87,11 +88,16 @@ async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, P
         }
         let around = query.around(ranked_value((entity, board), of)?).await?;
         let around = around.ok_or_else(|| not_on_it(board, of))?;
-        return Ok(page(around.into_iter().map(shown), None));
+        let is_settling = around.iter().any(|ranked| ranked.is_settling);
+        return Ok(reply(page_body(around.into_iter().map(shown), None), is_settling));
     }
     if let Some(cursor) = call.parameter("cursor")? {
         query = query.after(cursor);
     }
     let found = query.read().await?;
-    Ok(page(found.items.into_iter().map(shown), found.next))
+    Ok(reply(page_body(found.items.into_iter().map(shown), found.next), found.is_settling))
+}
+
+fn reply(body: Item, is_settling: bool) -> Reply {
+    Reply::json(StatusCode::OK, item_to_json(&settling(body, is_settling)))
 }

@@ -12,8 +12,8 @@ use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
 use super::ranking::{
-    by_parameter, details, fields, not_on_it, of_schema, ranked_schema, ranked_value, shown,
-    values_by,
+    by_parameter, details, fields, not_on_it, of_schema, ranked_schema, ranked_value, settling,
+    settling_schema, shown, values_by,
 };
 
 #[derive(Debug)]
@@ -39,6 +39,7 @@ impl Action for Rank {
         let board = entity.board(self.1);
         let mut schema = ranked_schema((entity, board));
         schema["properties"]["explain"] = explained();
+        schema["properties"]["settling"] = settling_schema();
         Description {
             details: details((entity, board)),
             path_values: PathValues { fields_of: None, others: of_schema((entity, board)) },
@@ -73,5 +74,7 @@ async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, P
     let of = call.value(0);
     let found = query.rank(ranked_value((entity, board), of)?).await?;
     let found = found.ok_or_else(|| not_on_it(board, of))?;
-    Ok(Reply::json(StatusCode::OK, item_to_json(&shown((entity, board), found))))
+    let is_settling = found.is_settling;
+    let body = settling(shown((entity, board), found), is_settling);
+    Ok(Reply::json(StatusCode::OK, item_to_json(&body)))
 }
