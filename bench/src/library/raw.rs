@@ -64,7 +64,7 @@ impl Raw {
         let free = Condition::missing(PARTITION);
         let put = |row: keyloom_model::Row| {
             let condition = match row.reason {
-                Reason::Own | Reason::Link(_) | Reason::Posting => free.clone(),
+                Reason::Own | Reason::Link(_) | Reason::Presence | Reason::Posting => free.clone(),
                 Reason::Guard(_) => {
                     let owner = row.item.get(OWNER).cloned().unwrap_or(Value::Null);
                     free.clone().or(Condition::equal(Path::from(OWNER), owner))

@@ -156,6 +156,7 @@ fn is_of(layout: &Layout, row: &Item, kinds: &BTreeSet<EntityId>) -> bool {
         Some(
             RowName::Link { .. }
             | RowName::Guard { .. }
+            | RowName::Presence { .. }
             | RowName::Posting { .. }
             | RowName::Counter(_)
             | RowName::System,

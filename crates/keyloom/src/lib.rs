@@ -81,7 +81,8 @@
 //!   [`Db::schedule`]).
 //! - [`Db::explained`] reports how lists are read, and what reads cost ([`explain`]).
 //! - Maintenance while the service runs: [`Db::backfill`] after a change of the model, [`Db::expire`]
-//!   from time to time, [`Db::verify`] to detect damage.
+//!   from time to time, [`Db::verify`] to detect damage. On a store that processes share, such as
+//!   DynamoDB, also [`Db::fold`] and [`Db::settle_scores`] every few seconds. Servers call all of them.
 //!
 //! # Costs
 //!

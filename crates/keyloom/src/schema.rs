@@ -13,7 +13,7 @@ use std::collections::BTreeSet;
 use keyloom_model::{BoardId, CountId, EntityId, Layout, ListId, Model, UniqueId};
 
 pub(crate) use head::Head;
-pub(crate) use layouts::{Former, Layouts};
+pub(crate) use layouts::{Former, Layouts, without_presence};
 pub(crate) use open::{open_schema, reopen_schema};
 pub(crate) use permits::{complete_switch, create_permits, permit_key};
 pub(crate) use stored::{Position, Stored, remove_revision, write_progress};

@@ -151,9 +151,12 @@ impl Verifier<'_> {
                 self.chunk(row, findings).await
             }
             Some(RowName::Own(key)) => self.own(&key, row, findings).await,
-            Some(RowName::Guard { .. } | RowName::Link { .. } | RowName::Posting { .. }) => {
-                self.derived(row, findings).await
-            }
+            Some(
+                RowName::Guard { .. }
+                | RowName::Link { .. }
+                | RowName::Presence { .. }
+                | RowName::Posting { .. },
+            ) => self.derived(row, findings).await,
             // Counters are verified together.
             Some(RowName::Counter(_)) => Ok(()),
             None if Self::is_zero(row) => self.forget_zero(row).await,

@@ -87,6 +87,8 @@ pub(crate) struct EntityLayout {
     /// From others.
     pub(crate) referrers: Vec<Link>,
     pub(crate) expiry_default: Option<ExpiryDefault>,
+    /// The numbers of shards that references to it had under earlier revisions.
+    pub(crate) earlier_reference_shards: Vec<u32>,
 }
 
 /// The attributes of own rows, made once: a name is cloned for every row.
@@ -125,6 +127,7 @@ impl Layout {
             links: all_links.iter().filter(|link| link.owner == id).copied().collect(),
             referrers: all_links.iter().filter(|link| link.target == id).copied().collect(),
             expiry_default: None,
+            earlier_reference_shards: vec![],
         };
         let entities: Vec<EntityLayout> = model.entities().map(entity_layout).collect();
         let used = entities.iter().flat_map(|entity| entity.slots.all());

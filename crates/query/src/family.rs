@@ -2,13 +2,13 @@
 
 use keyloom_model::attribute::SORT;
 use keyloom_model::{EntityId, EntityKey, Layout, OwnRow, RowKey};
-use keyloom_store::{Direction, Page, yield_point};
-use keyloom_value::{Item, Value};
+use keyloom_store::{Direction, yield_point};
+use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::error::unreadable;
 use crate::fetch::read_own;
 use crate::fingerprint::Fingerprint;
-use crate::partition::Partition;
+use crate::partition::{MergedPage, MergedRequest, Partition};
 use crate::request_error::{check_limit, check_tenant};
 use crate::span::Span;
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
@@ -60,11 +60,13 @@ pub struct ChildrenPage {
 pub(crate) struct ChildrenQuery<'q> {
     reader: &'q Reader<'q>,
     request: &'q FamilyRequest,
-    /// The partition that the parent and its children are in, and the sort key of the parent.
+    /// The own row of the parent.
     parent: RowKey,
+    /// The partitions that its children are in: its own, or several if they have shards.
+    partitions: Vec<KeyBytes>,
     /// The sort keys of the children.
     span: Span,
-    /// Whether children of all kinds are requested, which follow the parent's own row: then one read
+    /// Whether children of all kinds are requested, and follow the parent's own row: then one read
     /// returns both.
     has_all_kinds: bool,
     fingerprint: Fingerprint,
@@ -116,9 +118,11 @@ impl<'q> ChildrenQuery<'q> {
                 return Err(RequestError::NotAChild { parent, child });
             }
         };
-        let has_all_kinds = asked == kinds;
+        let partitions = layout.references().partitions(parent);
+        let has_all_kinds = asked == kinds && partitions == [own_key.partition.clone()];
         let fingerprint = Fingerprint::of_children(layout, own_key.partition.as_bytes(), &asked);
-        Ok(ChildrenQuery { reader, request, parent: own_key, span, has_all_kinds, fingerprint })
+        let parent = own_key;
+        Ok(ChildrenQuery { reader, request, parent, partitions, span, has_all_kinds, fingerprint })
     }
 
     /// Returns the parent with its first children.
@@ -204,9 +208,7 @@ impl<'q> ChildrenQuery<'q> {
         let own_sort = self.parent.sort.as_bytes();
         let span = Span { from: Some(own_sort.to_vec()), ..self.span.clone() };
         // The parent, and one child more than requested.
-        let partition = self.partition();
-        let request = partition.first(&span, self.limit() + 2);
-        let mut page = request.read(self.reader.rows(), cost).await?;
+        let mut page = self.page_of(&span, self.limit() + 2, cost).await?;
         let is_parent = |row: &Item| row.get(SORT).and_then(Value::as_b) == Some(own_sort);
         if !page.items.first().is_some_and(is_parent) {
             return Ok(None);
@@ -217,13 +219,26 @@ impl<'q> ChildrenQuery<'q> {
     }
 
     async fn child_rows(&self, cost: &mut ReadCost) -> Result<ChildRows, Error> {
-        let partition = self.partition();
-        let request = partition.first(&self.span, self.limit() + 1);
-        self.read_children(request.read(self.reader.rows(), cost).await?).await
+        let page = self.page_of(&self.span, self.limit() + 1, cost).await?;
+        self.read_children(page).await
     }
 
-    async fn read_children(&self, mut page: Page) -> Result<ChildRows, Error> {
-        let follows = page.items.len() > self.limit() || page.last_key.is_some();
+    /// Reads rows of the family, in key order.
+    async fn page_of(
+        &self,
+        span: &Span,
+        limit: usize,
+        cost: &mut ReadCost,
+    ) -> Result<MergedPage, Error> {
+        let partitions = self.partitions.iter().map(|key| Partition::of_table(key.as_bytes()));
+        let partitions: Vec<Partition<'_>> = partitions.collect();
+        let direction = Direction::Forward;
+        let request = MergedRequest { partitions: &partitions, span, direction, limit };
+        request.read(self.reader.rows(), cost).await
+    }
+
+    async fn read_children(&self, mut page: MergedPage) -> Result<ChildRows, Error> {
+        let follows = page.items.len() > self.limit() || page.last.is_some();
         page.items.truncate(self.limit());
         let mut children = Vec::with_capacity(page.items.len());
         for row in &page.items {
@@ -234,10 +249,6 @@ impl<'q> ChildrenQuery<'q> {
         let last = page.items.last().and_then(|row| row.get(SORT)?.as_b());
         let last = last.unwrap_or(self.parent.sort.as_bytes());
         Ok(ChildRows { children, last: follows.then(|| last.to_vec()) })
-    }
-
-    fn partition(&self) -> Partition<'_> {
-        Partition::of_table(self.parent.partition.as_bytes())
     }
 
     fn limit(&self) -> usize {

@@ -1,9 +1,9 @@
 //! The references to an entity.
 
 use keyloom_model::attribute::SORT;
-use keyloom_model::{EntityKey, FieldId, RowKey, RowName, Unreadable};
+use keyloom_model::{EntityKey, FieldId, Layout, RowKey, RowName, Unreadable};
 use keyloom_store::Direction;
-use keyloom_value::Item;
+use keyloom_value::{Item, KeyBytes};
 
 use crate::error::unreadable;
 use crate::fetch::RawKey;
@@ -44,7 +44,33 @@ impl Links<'_> {
         after: Option<&RowKey>,
         limit: u32,
     ) -> Result<LinksPage, Error> {
-        let partition = self.reader.layout.entity_partition(self.target);
+        let (limit, mut links) = (limit.max(1) as usize, vec![]);
+        let partitions = self.reader.layout.references().partitions(self.target);
+        let first =
+            after.and_then(|after| partitions.iter().position(|key| *key == after.partition));
+        let mut left = partitions.iter().skip(first.unwrap_or(0)).peekable();
+        while let Some(partition) = left.next() {
+            let after = after.filter(|after| after.partition == *partition);
+            let page = self.shard_page(partition, after, limit - links.len()).await?;
+            links.extend(page.links);
+            if page.next.is_some() {
+                return Ok(LinksPage { links, next: page.next });
+            }
+            if links.len() >= limit && left.peek().is_some() {
+                let next = links.last().map(|link| link.key.clone());
+                return Ok(LinksPage { links, next });
+            }
+        }
+        Ok(LinksPage { links, next: None })
+    }
+
+    /// Returns some of them in one partition.
+    async fn shard_page(
+        &self,
+        partition: &KeyBytes,
+        after: Option<&RowKey>,
+        limit: usize,
+    ) -> Result<LinksPage, Error> {
         let (from, to) = self.reader.layout.references().range();
         let mut span = Span::ALL.starting_at(Some(from.into_vec())).ending_at(Some(to));
         if let Some(after) = after {
@@ -54,7 +80,7 @@ impl Links<'_> {
             span = Span::EMPTY;
         }
         let partition = Partition::of_table(partition.as_bytes());
-        let request = partition.first(&span, limit.max(1) as usize);
+        let request = partition.first(&span, limit);
         let page = request.read(self.reader.rows(), &mut ReadCost::default()).await?;
         let links = page.items.iter().map(|row| self.read_link(row));
         let links = links.collect::<Result<Vec<LinkRow>, Error>>()?;
@@ -65,20 +91,12 @@ impl Links<'_> {
     fn read_link(&self, row: &Item) -> Result<LinkRow, Error> {
         let wrong = || unreadable(row, Unreadable { attribute: SORT });
         let raw = RawKey::of(row).ok_or_else(wrong)?;
-        let Some(RowName::Link { target, field, owner }) =
+        let Some(RowName::Link { field, owner, .. }) =
             self.reader.layout.row_name(&raw.partition, &raw.sort)
         else {
             return Err(wrong());
         };
-        let link = self
-            .reader
-            .layout
-            .references()
-            .of(owner.entity)
-            .iter()
-            .find(|link| link.field == field);
-        let link = link.ok_or_else(wrong)?;
-        let key = self.reader.layout.references().key(link, &target.id, &owner);
+        let key = Layout::row_key(&raw.partition, &raw.sort).ok_or_else(wrong)?;
         Ok(LinkRow { key, owner, field })
     }
 }

@@ -181,6 +181,8 @@ pub struct Refusal {
     pub message: String,
     /// The table or index that had no capacity left, if that is why.
     pub resource: Option<String>,
+    /// Whether the same request may succeed later: the service was busy.
+    pub may_pass: bool,
 }
 
 /// An I/O failure: what failed, and where.

@@ -108,6 +108,7 @@ fn table_row(layout: &Layout, image: &Image, (row, template): (&Row, &KeyTemplat
         Reason::Link(field) => {
             (format!("{}.{}", entity.name, entity.field(field).name), vec![owner])
         }
+        Reason::Presence => (format!("{}: presence", entity.name), vec![owner]),
         Reason::Posting => (format!("{}: posting", entity.name), vec![owner]),
     };
     sample_row(layout, image, (why, template, attributes))

@@ -49,7 +49,13 @@ fn no_region() -> Error {
     let message =
         "set AWS_REGION, a region in the profile, or the region or endpoint options".to_owned();
     let operation = "requests without a region";
-    Error::Refused(Arc::new(Refusal { operation, code: None, message, resource: None }))
+    Error::Refused(Arc::new(Refusal {
+        operation,
+        code: None,
+        message,
+        resource: None,
+        may_pass: false,
+    }))
 }
 
 async fn load(options: &RemoteOptions) -> SdkConfig {

@@ -24,8 +24,10 @@ where
         }
         _ => (None, chain(error)),
     };
-    let refusal = Arc::new(Refusal { operation, code, message, resource: None });
-    match Outcome::of(error).may_have_applied() {
+    let outcome = Outcome::of(error);
+    let may_pass = outcome.may_succeed_later();
+    let refusal = Arc::new(Refusal { operation, code, message, resource: None, may_pass });
+    match outcome.may_have_applied() {
         true => Error::Unanswered(refusal),
         false => Error::Refused(refusal),
     }
@@ -48,13 +50,25 @@ pub(super) fn unreadable(operation: &'static str, why: Unreadable) -> Error {
         Unreadable::Number(error) => format!("the response contains an invalid number: {error}"),
         Unreadable::Type => "the response contains a value of an unknown type".to_owned(),
     };
-    Error::Unanswered(Arc::new(Refusal { operation, code: None, message, resource: None }))
+    Error::Unanswered(Arc::new(Refusal {
+        operation,
+        code: None,
+        message,
+        resource: None,
+        may_pass: false,
+    }))
 }
 
 /// The response lacks a required part.
 pub(super) fn incomplete(operation: &'static str, what: &str) -> Error {
     let message = format!("the response lacks {what}");
-    Error::Unanswered(Arc::new(Refusal { operation, code: None, message, resource: None }))
+    Error::Unanswered(Arc::new(Refusal {
+        operation,
+        code: None,
+        message,
+        resource: None,
+        may_pass: false,
+    }))
 }
 
 /// Converts the item of a response, if it has one.

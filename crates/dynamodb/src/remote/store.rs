@@ -171,6 +171,7 @@ impl OwnRuntime {
                     code: None,
                     message,
                     resource: None,
+                    may_pass: false,
                 }))
             })?;
         Ok(OwnRuntime { runtime: Some(runtime) })

@@ -185,7 +185,9 @@ fn refused(operation: &'static str, reasons: &[CancellationReason]) -> Error {
 
 fn refusal(operation: &'static str, reason: &CancellationReason) -> Arc<Refusal> {
     let message = reason.message().unwrap_or("it gave no reason").to_owned();
-    Arc::new(Refusal { operation, code: reason.code.clone(), message, resource: None })
+    let code = reason.code.clone();
+    let may_pass = code.as_deref().is_some_and(|code| TRANSIENT_REASONS.contains(&code));
+    Arc::new(Refusal { operation, code, message, resource: None, may_pass })
 }
 
 fn get_item(get: &Get) -> Result<TransactGetItem, BuildError> {

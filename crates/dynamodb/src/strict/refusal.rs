@@ -35,7 +35,7 @@ impl Throttled {
              {resource}. Retry later; if this persists, the partition has a hot key."
         );
         let code = Some(code.to_owned());
-        Arc::new(Refusal { operation, code, message, resource: Some(resource) })
+        Arc::new(Refusal { operation, code, message, resource: Some(resource), may_pass: true })
     }
 
     /// The error of a single request.
@@ -54,8 +54,9 @@ pub(super) fn refused(
     code: &'static str,
     message: impl Into<String>,
 ) -> Error {
+    let may_pass = code == code::CONFLICT;
     let (code, message) = (Some(code.to_owned()), message.into());
-    Error::Refused(Arc::new(Refusal { operation, code, message, resource: None }))
+    Error::Refused(Arc::new(Refusal { operation, code, message, resource: None, may_pass }))
 }
 
 /// A single write met a transaction in flight.
@@ -68,7 +69,8 @@ pub(super) fn canceled_by_conflict(operation: &'static str, conflicts: &[bool]) 
     let reason = || {
         let code = Some("TransactionConflict".to_owned());
         let message = "Transaction is ongoing for the item".to_owned();
-        CancelReason::Refused(Arc::new(Refusal { operation, code, message, resource: None }))
+        let (resource, may_pass) = (None, true);
+        CancelReason::Refused(Arc::new(Refusal { operation, code, message, resource, may_pass }))
     };
     Error::Canceled { reasons: conflicts.iter().map(|is_set| is_set.then(reason)).collect() }
 }

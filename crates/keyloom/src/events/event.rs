@@ -179,6 +179,7 @@ pub(crate) fn entity_of(schema: &Schema, key: &Item) -> Option<EntityKey> {
         RowName::Own(key) => Some(key),
         RowName::Link { .. }
         | RowName::Guard { .. }
+        | RowName::Presence { .. }
         | RowName::Posting { .. }
         | RowName::Counter(_)
         | RowName::System => None,

@@ -127,6 +127,7 @@ fn what(layout: &Layout, key: &Item) -> &'static str {
         Some(RowName::Own(_)) => "entity",
         Some(RowName::Guard { .. }) => "guard",
         Some(RowName::Link { .. }) => "link",
+        Some(RowName::Presence { .. }) => "presence",
         Some(RowName::Posting { .. }) => "entry",
         Some(RowName::System) if ChunkKeys::is_delta(part(PARTITION)) => "delta",
         Some(RowName::Counter(_) | RowName::System) | None => "number",

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keyloom_model::attribute::REVISION;
 use keyloom_model::{
     Counter, Entity, EntityId, EntityKey, ExpiryDefault, FieldId, Image, Layout, Matching, OwnRow,
-    Pending, Row, UniqueId,
+    Pending, Reason, Row, UniqueId,
 };
 use keyloom_store::SetName;
 use keyloom_value::{KeyBytes, Number};
@@ -39,7 +39,19 @@ impl Layouts {
         revision: &Revision,
         before: BTreeMap<u32, Former>,
     ) -> Layouts {
-        Layouts { current, since_ms: revision.since_ms, before }.with_expiry_defaults()
+        let layouts = Layouts { current, since_ms: revision.since_ms, before };
+        layouts.with_expiry_defaults().with_earlier_references()
+    }
+
+    /// Readers find links by the key of their target, also those that are written under earlier
+    /// revisions.
+    fn with_earlier_references(mut self) -> Layouts {
+        for (id, _) in self.current.model().clone().entities() {
+            for former in self.before.values() {
+                self.current = self.current.with_earlier_references(id, &former.layout);
+            }
+        }
+        self
     }
 
     /// Readers determine expiry from own rows, which lack fields that are newer than they are.
@@ -92,7 +104,7 @@ impl Layouts {
                 implied.item.insert(REVISION, u64::from(row.revision));
             }
         }
-        Ok(rows)
+        Ok(without_presence(rows, row.deletion.is_some()))
     }
 
     /// Returns the sets that an entity is in under the revision it was written under, with its ordinal.
@@ -260,4 +272,10 @@ fn sets(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<(SetNam
     };
     let taken = layout.postings().of_pending(&image.key, pending);
     layout.postings().of(image)?.into_iter().chain(taken).map(name).collect()
+}
+
+/// The rows of an entity that cannot be referred to if it is marked.
+pub(crate) fn without_presence(mut rows: Vec<Row>, is_marked: bool) -> Vec<Row> {
+    rows.retain(|row| row.reason != Reason::Presence || !is_marked);
+    rows
 }

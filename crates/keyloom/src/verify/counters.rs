@@ -125,6 +125,7 @@ impl Verifier<'_> {
             Some(
                 RowName::Link { .. }
                 | RowName::Guard { .. }
+                | RowName::Presence { .. }
                 | RowName::Posting { .. }
                 | RowName::System,
             )

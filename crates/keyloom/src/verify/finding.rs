@@ -56,6 +56,11 @@ pub enum Problem {
         /// The referring field.
         field: String,
     },
+    /// A row is missing or wrong which says that the entity may be referred to.
+    PresenceMissing {
+        /// Its key.
+        presence: String,
+    },
     /// The entity has no ordinal, and needs one.
     NumberMissing,
     /// Another entity has the same ordinal.
@@ -159,6 +164,9 @@ impl fmt::Display for Problem {
             Problem::LinkMissing { field } => {
                 write!(f, "the link to the target of its `{field}` is missing or wrong.")
             }
+            Problem::PresenceMissing { presence } => {
+                write!(f, "the row {presence}, by which others refer to it, is missing or wrong.")
+            }
             Problem::NumberMissing => write!(f, "it has no ordinal, so filters do not find it."),
             Problem::NumberTaken { other } => write!(f, "`{other}` has the same ordinal."),
             Problem::GroupMissing { group } => {
@@ -200,6 +208,7 @@ impl Problem {
             | Problem::StaleTombstone
             | Problem::GuardMissing { .. }
             | Problem::LinkMissing { .. }
+            | Problem::PresenceMissing { .. }
             | Problem::NumberMissing
             | Problem::NumberTaken { .. }
             | Problem::GroupMissing { .. }

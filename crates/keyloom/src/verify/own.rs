@@ -186,6 +186,10 @@ impl Verifier<'_> {
                 let field = self.field_name(own, field);
                 (Problem::LinkMissing { field }, self.write(own, row, None).await?)
             }
+            Reason::Presence => {
+                let presence = show_key(&row.item);
+                (Problem::PresenceMissing { presence }, self.write(own, row, None).await?)
+            }
             Reason::Posting => {
                 let group = show_key(&row.item);
                 (Problem::GroupMissing { group }, self.write(own, row, None).await?)

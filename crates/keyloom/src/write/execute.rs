@@ -344,7 +344,10 @@ impl<'a> Executor<'a> {
             Outcome::TargetGone { owner, field, target } => {
                 match SettledReader::new(*ctx).read_with(&target, state, Hidden::Leave).await? {
                     // It was created again, or the deletion that marked it is canceled now.
-                    Some(row) if !ctx.is_expired(&row) => Ok(false),
+                    Some(row) if !ctx.is_expired(&row) => {
+                        tombstone::restore_presence(ctx, row, state).await?;
+                        Ok(false)
+                    }
                     Some(_) | None => Err(ctx.layouts.target_gone(&owner, field, &target)),
                 }
             }

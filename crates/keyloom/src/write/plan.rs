@@ -18,7 +18,7 @@ use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
 use super::transition::{References, TombstoneChange, Tombstones, Transition};
 use super::write_set::Footprint;
 use crate::error::Error;
-use crate::schema::Layouts;
+use crate::schema::{Layouts, without_presence};
 
 /// How many posting rows of earlier versions one transaction removes.
 const OLD_POSTINGS_MAX: usize = 60;
@@ -134,7 +134,8 @@ impl Planner<'_> {
         let mut after = Rows::new();
         for Step { transition, tombstones } in steps {
             let Some(new) = &transition.after else { continue };
-            for mut row in self.layouts.current.rows_with(new, &tombstones.pending)? {
+            let rows = self.layouts.current.rows_with(new, &tombstones.pending)?;
+            for mut row in without_presence(rows, tombstones.deletion.is_some()) {
                 // Only the own row and its copy carry tombstones.
                 let deletion = tombstones.deletion.as_deref();
                 if let Some(deletion) = deletion.filter(|_| row.item.contains(VERSION)) {
@@ -149,7 +150,7 @@ impl Planner<'_> {
                         let by = (other.key != transition.key).then_some(&other.key);
                         self.layouts.taken(new.key.entity, unique, by)
                     }
-                    Reason::Own | Reason::Link(_) | Reason::Posting => {
+                    Reason::Own | Reason::Link(_) | Reason::Presence | Reason::Posting => {
                         Error::SameTwice { id: new.key.id.clone() }
                     }
                 });
@@ -172,7 +173,7 @@ impl Planner<'_> {
                 PlannedAction { action: TransactAction::Delete(delete.when(mine)), on_conflict }
             }
             // The condition of the own row covers it.
-            Reason::Link(_) | Reason::Posting => {
+            Reason::Link(_) | Reason::Presence | Reason::Posting => {
                 PlannedAction::or_changed(TransactAction::Delete(delete))
             }
         }
@@ -186,7 +187,9 @@ impl Planner<'_> {
                 let put = Put::new(self.table, row.item).when(unchanged(transition));
                 Some(PlannedAction::or_changed(TransactAction::Put(put)))
             }
-            Reason::Guard(_) | Reason::Link(_) | Reason::Posting if is_there => None,
+            Reason::Guard(_) | Reason::Link(_) | Reason::Presence | Reason::Posting if is_there => {
+                None
+            }
             Reason::Guard(unique) => {
                 // Another entity of the same transaction may release it.
                 let free = Condition::missing(PARTITION).or(owned_by(old.unwrap_or(&row)));
@@ -197,7 +200,7 @@ impl Planner<'_> {
                 Some(PlannedAction { action: TransactAction::Put(put), on_conflict })
             }
             // The condition of the own row covers it.
-            Reason::Link(_) | Reason::Posting => {
+            Reason::Link(_) | Reason::Presence | Reason::Posting => {
                 Some(PlannedAction::or_changed(TransactAction::Put(Put::new(self.table, row.item))))
             }
         }
@@ -353,7 +356,8 @@ impl Planner<'_> {
                     Some(other) if other.after.is_some() => {}
                     Some(_) => return Err(gone()),
                     None => {
-                        let key = self.layouts.current.own_key(&target);
+                        let references = self.layouts.current.references();
+                        let key = references.presence_key(&target, &after.key.id);
                         let check = self.is_there(&key, &target);
                         let owner = after.key.clone();
                         let on_conflict = OnConflict::TargetGone { owner, field, target };
@@ -391,7 +395,8 @@ impl Planner<'_> {
         linked.chain(listed).map(target).collect()
     }
 
-    /// Checks that a target exists, is not being deleted and has not expired.
+    /// Checks that a target exists, is not being deleted and has not expired: by its own row, or by a
+    /// presence row, which goes with a tombstone.
     fn is_there(&self, key: &RowKey, target: &EntityKey) -> Check {
         let mut unmarked = Condition::missing(DELETION);
         for deletion in self.called_off {

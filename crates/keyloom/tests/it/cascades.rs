@@ -7,17 +7,18 @@ use std::sync::Arc;
 use keyloom::{Error, Repair};
 use keyloom_store::Store;
 use keyloom_testkit::pausing::{go_on, pausing};
-use keyloom_testkit::{ManualClock, Random};
+use keyloom_testkit::{InFront, ManualClock, Random};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
 use proptest::prelude::*;
 
 use crate::cases::for_all;
-use crate::rig::{end_deletions, memory_store_at};
+use crate::rig::{Plain, end_deletions, memory_store_at};
 use crate::world::{Action, Depth, Marks, Request, World, open};
 
 const MODEL: &str = r#"
 [entity.node]
+reference_shards = 3
 id = "given"
 fields.a = "ref node cascade?"
 fields.b = "ref node clear?"
@@ -130,7 +131,12 @@ fn graph(
     wrap: impl FnOnce(Arc<dyn Store>) -> Arc<dyn Store>,
 ) -> World {
     let clock = ManualClock::new();
-    let mut world = World::new(MODEL, wrap(Arc::new(memory_store_at(&clock))), &clock);
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
+    let store = match random.chance(1, 2) {
+        true => store,
+        false => Arc::new(InFront(Plain(store))),
+    };
+    let mut world = World::new(MODEL, wrap(store), &clock);
     for id in 0..nodes {
         let document = Item::from([("id", id.to_string())]);
         world.change(None, &[request("node", None, Action::Create(document))]);

@@ -82,7 +82,11 @@ fn damage(store: &dyn Store, layout: &Layout, random: &mut Random) -> Vec<Entity
         Some(RowName::Own(key)) => touched.push(key),
         Some(RowName::Link { target: _, owner, .. }) => touched.push(owner),
         Some(
-            RowName::Guard { .. } | RowName::Posting { .. } | RowName::Counter(_) | RowName::System,
+            RowName::Guard { .. }
+            | RowName::Presence { .. }
+            | RowName::Posting { .. }
+            | RowName::Counter(_)
+            | RowName::System,
         )
         | None => {}
     }

@@ -9,13 +9,13 @@ use keyloom::{Db, Error, Record};
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
 use keyloom_testkit::pausing::{go_on, pausing};
-use keyloom_testkit::{ManualClock, Random};
+use keyloom_testkit::{InFront, ManualClock, Random};
 use keyloom_value::Value;
 use proptest::prelude::*;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::memory_store_at;
+use crate::rig::{Plain, memory_store_at};
 use crate::world::{Action, Depth, Draw, Kind, Marks, Naive, Readable, Request, World, kind_of};
 
 /// A change that runs concurrently with others.
@@ -52,7 +52,11 @@ fn run(count: u32, dropping: Dropping) {
 fn play(model: &str, seed: u64, steps: usize, dropping: Dropping) {
     let mut random = Random::new(seed);
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = pausing(Arc::new(memory_store_at(&clock)));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
+    let store = match seed.is_multiple_of(2) {
+        true => pausing(store),
+        false => pausing(Arc::new(InFront(Plain(store)))),
+    };
     let mut world = World::new(model, store, &clock);
     world.marks = match dropping {
         Dropping::Never => Marks::None,

@@ -21,12 +21,14 @@ use crate::rig::{Plain, assert_clean, engine, memory_store_at};
 const MODEL: &str = r#"
 [entity.folder]
 id = "given"
+reference_shards = 3
 fields.name = "text"
 fields.next = "ref folder cascade?"
 unique = ["name"]
 
 [entity.file]
 id = "given"
+reference_shards = 2
 parent = "folder"
 on_parent_delete = "cascade"
 fields.author = "text"

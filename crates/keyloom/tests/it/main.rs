@@ -53,6 +53,7 @@ mod rolling;
 mod rolling_random;
 mod round_trip;
 mod sharded_boards;
+mod sharded_references;
 mod strict_feed;
 mod strict_rig;
 mod strict_workers;

@@ -15,6 +15,7 @@ use crate::rig::{Plain, assert_clean, end_deletions, memory_store_at, open_at};
 
 const MODEL: &str = r#"
 [entity.folder]
+reference_shards = 3
 id = "given"
 fields.name = "text"
 

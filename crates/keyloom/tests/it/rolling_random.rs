@@ -9,14 +9,14 @@ use keyloom::{Db, Error};
 use keyloom_store::Store;
 use keyloom_testkit::model::{Draft, EditKind, Verdict, drafts};
 use keyloom_testkit::pausing::{go_on, pausing};
-use keyloom_testkit::{ManualClock, Random};
+use keyloom_testkit::{InFront, ManualClock, Random};
 use pollster::block_on;
 use proptest::prelude::*;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::interleavings::{Call, Work, after, orders};
-use crate::rig::memory_store_at;
+use crate::rig::{Plain, memory_store_at};
 use crate::world::{Depth, Draw, Naive, Readable, Request, World, open};
 
 #[test]
@@ -30,7 +30,11 @@ type Change<'w> = Pin<Box<dyn Future<Output = Result<Db, Error>> + 'w>>;
 fn play(draft: &Draft, seed: u64, steps: usize) {
     let mut random = Random::new(seed);
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = pausing(Arc::new(memory_store_at(&clock)));
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
+    let store = match seed.is_multiple_of(2) {
+        true => pausing(store),
+        false => pausing(Arc::new(InFront(Plain(store)))),
+    };
     let mut world = World::new(&draft.text(), store, &clock);
     for _ in 0..steps {
         take_step(&mut world, &mut random);

@@ -1,8 +1,10 @@
 //! Entities: which were added or removed, and what applies to all of their data.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::model::{Entity, FieldOrigin, IdSource, Model, Target, Tenancy, TriggeringChange};
+use crate::model::{
+    Entity, FieldOrigin, FieldType, IdSource, Model, Target, Tenancy, TriggeringChange,
+};
 
 use super::change::{Change, ChangeKind};
 use super::findings::Findings;
@@ -148,8 +150,28 @@ fn path(pair: &Pair<'_>) -> Option<Change> {
 
 fn shards(pair: &Pair<'_>) -> Option<Change> {
     let (old, new) = (pair.old.entity.shards, pair.new.entity.shards);
-    let text = || format!("`{}` is now spread over {new} shards, not {old}", pair.name());
-    (old != new).then(|| pair.change(ChangeKind::ShardsChanged, text()))
+    if old != new {
+        let text = format!("`{}` now has {new} shards, not {old}", pair.name());
+        return Some(pair.change(ChangeKind::ShardsChanged, text));
+    }
+    let (old, new) = (references(pair.old), references(pair.new));
+    let mut kept = new.iter().filter(|(target, _)| old.contains_key(*target));
+    let moved = kept.find(|(target, shards)| old.get(*target) != Some(shards));
+    moved.map(|(target, shards)| {
+        let text = format!("`{}`: references to `{target}` now have {shards} shards", pair.name());
+        pair.change(ChangeKind::ShardsChanged, text)
+    })
+}
+
+/// The entities whose links or presence rows an entity has a part in: itself, and those that it refers
+/// to, each with the number of shards of references to it.
+fn references(side: Side<'_>) -> BTreeMap<String, u32> {
+    let targets = side.entity.fields.iter().filter_map(|field| match field.of {
+        FieldType::Ref(target, _) => Some(side.model.entity(target)),
+        _ => None,
+    });
+    let all = targets.chain([side.entity]);
+    all.map(|target| (target.name.clone(), target.reference_shards)).collect()
 }
 
 fn handlers(pair: &Pair<'_>) -> Option<Change> {

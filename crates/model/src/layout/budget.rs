@@ -17,7 +17,12 @@ pub(crate) fn rows_max(entity: &Entity) -> usize {
         _ => 0,
     });
     let listed = listed.fold(0, u64::saturating_add);
-    (1 + 2 * entity.uniques.len() + 3 * references)
+    // Those that exist as long as it may be referred to.
+    let presence = match entity.reference_shards {
+        1 => 0,
+        shards => shards as usize,
+    };
+    (1 + 2 * entity.uniques.len() + 3 * references + presence)
         .saturating_add(usize::try_from(listed).unwrap_or(usize::MAX))
         .saturating_add(counter_rows_max(entity))
 }

@@ -91,6 +91,7 @@ impl Layout {
             RowName::Own(key) => Head::read(key, row),
             RowName::Link { .. }
             | RowName::Guard { .. }
+            | RowName::Presence { .. }
             | RowName::Posting { .. }
             | RowName::Counter(_)
             | RowName::System => Err(Unreadable { attribute: SORT }),
@@ -107,6 +108,7 @@ impl Layout {
             RowName::Link { owner, .. } => Ok(Head::read(owner, row)?.with(fields(row))),
             RowName::Own(_)
             | RowName::Guard { .. }
+            | RowName::Presence { .. }
             | RowName::Posting { .. }
             | RowName::Counter(_)
             | RowName::System => Err(Unreadable { attribute: SORT }),

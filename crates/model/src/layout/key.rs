@@ -6,6 +6,7 @@
 //! an entity      "e", entity, [tenant], id               0
 //! a child        "e", parent entity, [tenant], id        1, entity, field, [tenant], id
 //! a reference    "e", target entity, [tenant], id        2, entity, field, [tenant], id
+//! a presence     "t", entity, [tenant], id, shard        0
 //! a guard        "u", entity, unique, [tenant], values   0
 //! a posting      name of a list, see `postings.rs`       ordinal
 //! an ordinal     "o", entity, [tenant], ordinal          0
@@ -14,7 +15,7 @@
 //! ```
 //!
 //! The tenant is part of a key if the entity has one. Children are right after their parent: one
-//! read returns both.
+//! read returns both. Children of and references to a kind with shards have the shard after the id.
 
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -26,6 +27,7 @@ use crate::model::{EntityId, FieldId, FieldOrigin, UniqueId};
 
 pub(super) const ENTITY: &str = "e";
 pub(super) const GUARD: &str = "u";
+pub(super) const PRESENCE: &str = "t";
 pub(super) const SYSTEM: &str = "m";
 
 pub(super) const OWN: i32 = 0;
@@ -81,6 +83,11 @@ pub enum RowName {
         entity: EntityId,
         /// Which unique it is about.
         unique: UniqueId,
+    },
+    /// An entity of this kind may be referred to.
+    Presence {
+        /// Its kind.
+        entity: EntityId,
     },
     /// A posting list contains an entity, or its ordinal leads to it.
     Posting {
@@ -146,8 +153,19 @@ impl Layout {
             }
             ENTITY => {
                 let target = self.owner(&mut parts)?;
-                parts.next().is_none().then_some(())?;
-                self.row_of(target, sort)
+                let shard = parts.next();
+                let is_key = parts.next().is_none()
+                    && shard.as_ref().is_none_or(|shard| matches!(shard, Value::N(_)));
+                let name = self.row_of(target, sort).filter(|_| is_key)?;
+                // Only links have shards.
+                (shard.is_none() || matches!(name, RowName::Link { .. })).then_some(name)
+            }
+            PRESENCE => {
+                let target = self.owner(&mut parts)?;
+                let is_presence = self.references().has_presence(target.entity)
+                    && matches!(parts.next()?, Value::N(_))
+                    && sort == own_sort().as_bytes();
+                is_presence.then_some(RowName::Presence { entity: target.entity })
             }
             ORDINAL_ROW => {
                 let entity = self.model().find(parts.next()?.as_s()?)?;
@@ -158,8 +176,7 @@ impl Layout {
                 is_ordinal.then_some(RowName::Posting { entity })
             }
             _ if is_counter(partition) => {
-                let key = RowKey { partition: rebuilt(partition)?, sort: rebuilt(sort)? };
-                self.counters().find(&key).map(RowName::Counter)
+                self.counters().find(&Layout::row_key(partition, sort)?).map(RowName::Counter)
             }
             _ => {
                 let entity = self.postings().entity(partition)?;
@@ -170,12 +187,18 @@ impl Layout {
         }
     }
 
+    /// The key of a row with these bytes, if they are a key.
+    pub fn row_key(partition: &[u8], sort: &[u8]) -> Option<RowKey> {
+        Some(RowKey { partition: rebuilt(partition)?, sort: rebuilt(sort)? })
+    }
+
     /// The entity whose own row has a partition key.
     pub fn entity_key(&self, partition: &[u8]) -> Option<EntityKey> {
         match self.row_name(partition, own_sort().as_bytes())? {
             RowName::Own(key) => Some(key),
             RowName::Link { .. }
             | RowName::Guard { .. }
+            | RowName::Presence { .. }
             | RowName::Posting { .. }
             | RowName::Counter(_)
             | RowName::System => None,

@@ -1,10 +1,18 @@
 //! Links: a row with the target for each entity that refers to it. A child's link is a copy of the
 //! child, so that one read returns a parent with its children.
+//!
+//! Links to a kind with shards are spread over partitions of their own, by the id of the owner. So are
+//! its *presence rows*, which exist as long as the entity may be referred to: a new reference checks one
+//! of them, where it would check the own row otherwise, so that writers who refer to one entity do not
+//! meet in one row.
 
 use keyloom_value::{KeyBytes, Value};
 
-use super::key::{CHILD, REFERENCE, bytes, own_sort, push_owner};
-use super::{EntityKey, Layout, Link, RowKey};
+use super::attribute::{OWNER, REVISION};
+use super::key::{CHILD, PRESENCE, REFERENCE, bytes, own_sort, push_owner, words};
+use super::key_part::check_key;
+use super::shards::{self, shard_of};
+use super::{EntityKey, Image, KeyTooLong, Layout, Link, Reason, Row, RowKey};
 use crate::model::EntityId;
 
 /// The references between the entities of a layout, and the keys of their rows.
@@ -57,6 +65,89 @@ impl<'l> References<'l> {
         sort.push_text(&entity.name);
         sort.push_text(&entity.field(link.field).name);
         push_owner(&mut sort, owner);
-        RowKey { partition: self.layout.entity_partition(&target), sort }
+        let shards = self.shards(link.target);
+        let base = self.layout.entity_partition(&target);
+        RowKey { partition: shards::partition(&base, shard_of(&owner.id, shards), shards), sort }
+    }
+
+    /// The partitions that can have links to an entity, also such as were written under an earlier
+    /// number of shards.
+    pub fn partitions(&self, target: &EntityKey) -> Vec<KeyBytes> {
+        let base = self.layout.entity_partition(target);
+        let earlier = &self.layout.layout_of(target.entity).earlier_reference_shards;
+        let counts = earlier.iter().copied().chain([self.shards(target.entity)]);
+        let (mut is_whole, mut most) = (false, 0);
+        for shards in counts {
+            is_whole |= shards == 1;
+            most = most.max(if shards == 1 { 0 } else { shards });
+        }
+        let whole = is_whole.then(|| base.clone());
+        // Two shards or more have their number in the key.
+        let shards = (0..most).map(|shard| shards::partition(&base, shard, most.max(2)));
+        whole.into_iter().chain(shards).collect()
+    }
+
+    /// Whether entities of a kind have presence rows.
+    pub fn has_presence(&self, entity: EntityId) -> bool {
+        self.shards(entity) > 1
+    }
+
+    /// The row that exists as long as the target may be referred to, for this owner: a presence row, or
+    /// the target's own.
+    pub fn presence_key(&self, target: &EntityKey, owner_id: &str) -> RowKey {
+        match self.shards(target.entity) {
+            1 => self.layout.own_key(target),
+            shards => self.presence_of(target, shard_of(owner_id, shards)),
+        }
+    }
+
+    /// The presence rows of an entity.
+    pub(super) fn presence_rows(
+        &self,
+        image: &Image,
+        owner: &Value,
+    ) -> Result<Vec<Row>, KeyTooLong> {
+        let entity = self.layout.model().entity(image.key.entity);
+        let shards = self.shards(image.key.entity);
+        let count = if shards == 1 { 0 } else { shards };
+        let row = |shard: u32| {
+            let key = self.presence_of(&image.key, shard);
+            check_key(&key, entity)?;
+            let mut item = key.to_item();
+            item.insert(OWNER, owner.clone());
+            if let Some(expires) = entity.expires {
+                let name = &entity.field(expires).name;
+                item.insert(REVISION, u64::from(self.layout.revision()));
+                if let Some(time) = image.fields.get(name) {
+                    item.insert(name.as_str(), time.clone());
+                }
+            }
+            Ok(Row { key, reason: Reason::Presence, item })
+        };
+        (0..count).map(row).collect()
+    }
+
+    fn presence_of(&self, target: &EntityKey, shard: u32) -> RowKey {
+        let mut partition = words(&[PRESENCE, self.layout.name(target.entity)]);
+        push_owner(&mut partition, target);
+        partition.append(&bytes(&[Value::from(u64::from(shard))]));
+        RowKey { partition, sort: own_sort() }
+    }
+
+    fn shards(&self, target: EntityId) -> u32 {
+        self.layout.shards(self.layout.model().entity(target).reference_shards)
+    }
+}
+
+impl Layout {
+    /// Adds the numbers of shards that references to entities of a kind were written under before.
+    #[must_use]
+    pub fn with_earlier_references(mut self, entity: EntityId, before: &Layout) -> Layout {
+        let name = self.name(entity).to_owned();
+        let earlier = before.model().find(&name).map(|id| before.references().shards(id));
+        if let Some(layout) = self.entities.get_mut(entity.index()) {
+            layout.earlier_reference_shards.extend(earlier);
+        }
+        self
     }
 }

@@ -31,6 +31,8 @@ pub enum Reason {
     Guard(UniqueId),
     /// The entity refers to another one with this field.
     Link(FieldId),
+    /// The entity may be referred to.
+    Presence,
     /// A posting list contains the entity, or its ordinal leads to it.
     Posting,
 }
@@ -51,7 +53,8 @@ pub struct KeyTooLong {
 }
 
 impl Layout {
-    /// Every row that an entity implies: its own first, then guards, links and posting rows. Where
+    /// Every row that an entity implies: its own first, then guards, links, presence and posting rows.
+    /// An entity with a tombstone has no presence rows. Where
     /// posting lists are sets, [`super::PostingLists::of`] returns those that contain it.
     ///
     /// # Errors
@@ -82,6 +85,7 @@ impl Layout {
             let item = self.link_item(&key, &owner, child);
             rows.push(Row { key, reason: Reason::Link(link.field), item });
         }
+        rows.extend(self.references().presence_rows(image, &owner)?);
         match self.matching() {
             Matching::Sets => {}
             Matching::Chunks => rows.extend(self.chunks().ordinal_row(image, &owner)?),

@@ -40,6 +40,7 @@ fn describe(layout: &Layout) -> String {
                 Reason::Own => "own row".to_owned(),
                 Reason::Guard(unique) => format!("guard of {}", layout.uniques().name(id, unique)),
                 Reason::Link(field) => format!("link of {}", entity.field(field).name),
+                Reason::Presence => "presence".to_owned(),
                 Reason::Posting => "entry".to_owned(),
             };
             writeln!(text, "  {why}: {}", key(&row.item, PARTITION, SORT)).unwrap();

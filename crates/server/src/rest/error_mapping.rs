@@ -20,6 +20,9 @@ impl From<Error> for Problem {
                 let retry_secs = failure.may_pass().then_some(WRITES_RETRY_SECS);
                 problem.with_retry(retry_secs).with_cause(error.to_string())
             }
+            Error::Store(_) if problem.kind() == Kind::Busy => {
+                problem.with_cause(error.to_string())
+            }
             _ if problem.kind() == Kind::Internal => problem.with_cause(error.to_string()),
             _ => problem,
         }
@@ -59,6 +62,8 @@ fn kind(error: &Error) -> Kind {
         ) => Kind::PositionUnknown,
         Error::Building { .. } => Kind::Building,
         Error::Contended | Error::Unanswered { .. } | Error::ModelChanged => Kind::Busy,
+        Error::Store(keyloom_store::Error::Refused(refusal)) if refusal.may_pass => Kind::Busy,
+        Error::Store(keyloom_store::Error::Unanswered(_)) => Kind::Busy,
         Error::Store(keyloom_store::Error::WritesRefused(_)) => Kind::WritesRefused,
         // No request should cause the others.
         _ => Kind::Internal,
@@ -90,6 +95,14 @@ fn detail(error: &Error) -> String {
             "The tenant in `Keyloom-Tenant` is not a valid value of the tenant field of `{entity}`: \
              correct the header."
         ),
+        (Kind::Busy, Error::Store(keyloom_store::Error::Refused(_))) => {
+            "The database is busy, and this request was not applied: retry.".to_owned()
+        }
+        (Kind::Busy, Error::Store(keyloom_store::Error::Unanswered(_))) => {
+            "The database did not answer, and it is unknown whether this request was applied: check \
+             before you retry a change, or retry it with the same `Idempotency-Key`."
+                .to_owned()
+        }
         (Kind::KeyReused, _) => {
             "This `Idempotency-Key` was used for another request: use a new key for each change."
                 .to_owned()
@@ -121,4 +134,35 @@ fn sentence(error: &FieldError) -> String {
     let text = error.to_string();
     let end = if text.ends_with(['.', '?', '!']) { "" } else { "." };
     text + end
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use keyloom_store::Refusal;
+
+    use super::*;
+
+    fn refusal(may_pass: bool) -> Arc<Refusal> {
+        let (operation, code) = ("TransactWriteItems", Some("TransactionConflict".to_owned()));
+        let message = "secret".to_owned();
+        Arc::new(Refusal { operation, code, message, resource: None, may_pass })
+    }
+
+    #[test]
+    fn a_busy_database_is_503_with_retry_after_and_without_its_cause() {
+        let errors = [
+            keyloom_store::Error::Refused(refusal(true)),
+            keyloom_store::Error::Unanswered(refusal(false)),
+        ];
+        for error in errors {
+            let problem = Problem::from(Error::Store(error));
+            assert_eq!((problem.kind().status(), problem.retry_secs()), (503, Some(1)));
+            assert!(problem.cause().is_some_and(|cause| cause.contains("secret")));
+            assert!(!problem.detail().contains("secret"));
+        }
+        let lasting = Problem::from(Error::Store(keyloom_store::Error::Refused(refusal(false))));
+        assert_eq!((lasting.kind().status(), lasting.retry_secs()), (500, None));
+    }
 }

@@ -27,7 +27,7 @@ fn table() -> TableName {
 
 fn refusal(code: Option<&str>, message: &str) -> Arc<Refusal> {
     let (code, message) = (code.map(str::to_owned), message.to_owned());
-    Arc::new(Refusal { operation: "PutItem", code, message, resource: None })
+    Arc::new(Refusal { operation: "PutItem", code, message, resource: None, may_pass: false })
 }
 
 fn others() -> Vec<Error> {

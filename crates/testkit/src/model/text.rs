@@ -92,6 +92,10 @@ fn write_entity(text: &mut String, entity: &DraftEntity) {
             line(text, "on_parent_delete", "\"cascade\"");
         }
     }
+    // Has an effect on shared stores alone. An edit of the entity must not change it.
+    if entity.name.len().is_multiple_of(2) {
+        line(text, "reference_shards", "2");
+    }
     names(text, "read_only", &entity.read_only);
     for field in &entity.fields {
         line(text, &format!("fields.{}", field.name), &format!("\"{}\"", spec(field)));

@@ -82,8 +82,13 @@ async fn unmark_rows(
     record: &DeletionRecord,
     rows: Vec<OwnRow>,
 ) -> Result<(), Error> {
-    let (large, small): (Vec<OwnRow>, Vec<OwnRow>) =
-        rows.into_iter().partition(|row| row.pending.deletions().contains(record.id()));
+    let is_large = |row: &OwnRow| {
+        let references = ctx.layouts.current.references();
+        // Presence rows come back only with the own row.
+        let has_presence = references.has_presence(row.image.key.entity);
+        has_presence || row.pending.deletions().contains(record.id())
+    };
+    let (large, small): (Vec<OwnRow>, Vec<OwnRow>) = rows.into_iter().partition(is_large);
     unmark_large(ctx, record, large).await?;
     let small: Vec<OwnRow> = small.into_iter().filter(|row| record.has_marked(row)).collect();
     for some in small.chunks((ACTIONS_MAX - ctx.reserved()) / 2) {
@@ -100,7 +105,7 @@ async fn unmark_rows(
     Ok(())
 }
 
-/// Removes tombstones of a large deletion, with everything that they imply.
+/// Removes tombstones with everything that they imply.
 async fn unmark_large(
     ctx: &WriteContext<'_>,
     record: &DeletionRecord,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::{DELETION, PARTITION, SORT};
-use keyloom_model::{Counter, Layout, OwnRow, RowName, is_counter};
+use keyloom_model::{Counter, Layout, OwnRow, Reason, RowName, is_counter};
 use keyloom_store::{Scan, Store, TableName};
 use keyloom_value::{Item, Value};
 use pollster::block_on;
@@ -52,7 +52,12 @@ pub(crate) fn implied(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item
             let under = Layout::new(layout.model().clone(), row.revision, &layout.slots());
             under.keeping(layout.matching())
         });
-        for row in under.rows_with(&row.image, &row.pending).expect("keys are short") {
+        let is_marked = row.deletion.is_some();
+        let implied = under.rows_with(&row.image, &row.pending).expect("keys are short");
+        // What is being deleted cannot be referred to.
+        let implied =
+            implied.into_iter().filter(|row| row.reason != Reason::Presence || !is_marked);
+        for row in implied {
             let before = rows.insert(key(&row.item), row.item);
             assert_eq!(before, None, "no two entities imply one row");
         }
