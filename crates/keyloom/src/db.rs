@@ -18,7 +18,7 @@ use crate::ordinals::Ordinals;
 use crate::schema::{Head, Schema, Stored, complete_switch, open_schema, reopen_schema};
 use crate::scope::Scope;
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
-use crate::write::{Attempts, Executor, Fence, FencedBy, Groups, Registry, WriteContext};
+use crate::write::{Attempts, Executor, Fence, FencedBy, Groups, Registry, Turns, WriteContext};
 
 /// A model on a store. Clones share one database.
 ///
@@ -120,6 +120,8 @@ pub(crate) struct Shared {
     /// Boards with changes of scores that this process has written.
     pub(crate) boards: Registry,
     pub(crate) settling: Settling,
+    /// Whose turn it is at rows that many writers touch.
+    pub(crate) turns: Turns,
     /// Deletions that calls of this process are running.
     pub(crate) running: Running,
     /// Deletions that other processes are running.
@@ -167,6 +169,7 @@ impl Shared {
             groups: Groups::default(),
             folding: Folding::default(),
             boards: Registry::default(),
+            turns: Turns::default(),
             settling: Settling::default(),
             running: Running::default(),
             others: Others::default(),
@@ -267,6 +270,7 @@ impl Shared {
             ordinals: &self.ordinals,
             groups: &self.groups,
             boards: &self.boards,
+            turns: &self.turns,
             running: &self.running,
             fence: self.fence.as_ref().map(|fence| FencedBy { fence, epoch: schema.epoch }),
             now_ms: self.now_ms(),

@@ -32,6 +32,7 @@ mod registry;
 mod settle;
 mod tombstone;
 mod transition;
+mod turns;
 mod write_set;
 
 pub(crate) use attempt::AttemptState;
@@ -51,3 +52,4 @@ pub(crate) use references::{LINKS_PAGE, ReferenceRules};
 pub(crate) use registry::{Registry, forget_registered};
 pub(crate) use settle::{Hidden, SettledReader};
 pub(crate) use transition::{TombstoneChange, Tombstones, Transition};
+pub(crate) use turns::Turns;

@@ -21,11 +21,12 @@ pub struct RemoteOptions {
     pub endpoint: Option<String>,
     /// The keys to sign with.
     pub keys: Option<Keys>,
-    /// The most attempts at a request before its error is returned: the service throttles, and
-    /// transactions conflict.
+    /// The most attempts at a request before its error is returned, because the service throttles. A
+    /// transaction, which others conflict with, has twelve times as many.
     pub attempts_max: u32,
     /// The longest wait before the second attempt. Waits double, up to a hundred times as long, and
-    /// each is shortened at random.
+    /// each is shortened at random. Those of a transaction begin with a tenth, and double up to twenty
+    /// times as long.
     pub delay: Duration,
     /// The timeout of one attempt. A write that times out may still be applied.
     pub attempt_timeout: Duration,

@@ -46,6 +46,11 @@ impl Service {
         self.backoff_of(self.attempts_max)
     }
 
+    /// Returns the backoff of one transaction.
+    pub(super) fn conflict_backoff(&self) -> Backoff {
+        Backoff::of_transactions(self.attempts_max, self.delay)
+    }
+
     pub(super) fn backoff_of(&self, attempts_max: u32) -> Backoff {
         Backoff::new(attempts_max, self.delay)
     }

@@ -1,5 +1,6 @@
 //! Sends a difference as one transaction, and translates the result into terms of the model.
 
+use keyloom_model::attribute::PARTITION;
 use keyloom_model::{EntityKey, FieldId, UniqueId};
 use keyloom_store::{
     AddNumber, CancelReason, Error as StoreError, SetChange, Store, TransactAction, TransactWrite,
@@ -7,6 +8,7 @@ use keyloom_store::{
 use keyloom_value::Item;
 
 use super::WriteContext;
+use super::counters::Counters;
 use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
 use crate::error::Error;
 
@@ -60,6 +62,10 @@ pub(super) async fn commit(
     }
     let boards = counters.changed_boards();
     ctx.boards.register(store, ctx.table, &boards, ctx.now_ms).await?;
+    let _turns = match ctx.fence {
+        Some(_) => ctx.turns.take(&contended(&actions, &counters), ctx.stamps.clock()).await?,
+        None => vec![],
+    };
     if store.adds_numbers() {
         let others = Others { sets, numbers: counters.numbers() };
         return attempt(ctx, actions, others).await?.ok_or(Error::Contended);
@@ -77,6 +83,15 @@ pub(super) async fn commit(
             return Ok(outcome);
         }
     }
+}
+
+/// The partitions of rows that transactions of many writers touch: counters, and targets of references.
+fn contended(actions: &[PlannedAction], counters: &Counters) -> Vec<Vec<u8>> {
+    let targets = actions.iter().filter_map(|planned| match &planned.action {
+        TransactAction::Check(check) => check.key.get(PARTITION)?.as_b().map(<[u8]>::to_vec),
+        TransactAction::Put(_) | TransactAction::Update(_) | TransactAction::Delete(_) => None,
+    });
+    targets.chain(counters.partitions()).collect()
 }
 
 /// Returns the outcome; none if the only conflict is that a ranked counter has changed.

@@ -9,7 +9,9 @@ use super::admit::Admission;
 use super::commit::{Outcome, commit};
 use super::fence::{Fence, Permit};
 use super::plan::Planner;
-use super::{Attempts, Difference, Groups, ReferenceRules, Registry, TombstoneChange, Transition};
+use super::{
+    Attempts, Difference, Groups, ReferenceRules, Registry, TombstoneChange, Transition, Turns,
+};
 use crate::background::Running;
 use crate::error::Error;
 use crate::ordinals::Ordinals;
@@ -28,6 +30,8 @@ pub(crate) struct WriteContext<'a> {
     /// The boards with changes of scores.
     pub(crate) boards: &'a Registry,
     pub(crate) running: &'a Running,
+    /// Whose turn it is at rows that many writers touch.
+    pub(crate) turns: &'a Turns,
     /// None if no other process can have the store open.
     pub(crate) fence: Option<FencedBy<'a>>,
     pub(crate) now_ms: i64,

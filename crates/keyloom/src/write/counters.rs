@@ -70,6 +70,15 @@ impl Counters {
         boards.collect::<BTreeSet<RowKey>>().into_iter().collect()
     }
 
+    /// The partitions of the rows that this writes.
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = Vec<u8>> {
+        self.changes().flat_map(|(counter, _)| {
+            // All scores of a board share its prefix counts.
+            let shared = counter.ranking().map(|ranked| ranked.prefix_counts.into_vec());
+            [Some(counter.key().partition.as_bytes().to_vec()), shared].into_iter().flatten()
+        })
+    }
+
     /// Whether the actions depend on the current values of counters.
     pub(crate) fn has_scores(&self) -> bool {
         self.changes()

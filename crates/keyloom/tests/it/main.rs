@@ -54,6 +54,7 @@ mod rolling_random;
 mod round_trip;
 mod sharded_boards;
 mod sharded_references;
+mod strict_creates;
 mod strict_feed;
 mod strict_rig;
 mod strict_workers;

@@ -12,7 +12,7 @@ use keyloom_store::{
     Put, Query, Read, ReadChanges, Shard, ShardId, Store, TableName, Time, TransactWrite,
     UpdateItem,
 };
-use keyloom_testkit::{Front, InFront, SimClock};
+use keyloom_testkit::{Front, InFront, Random, SimClock};
 use keyloom_value::Item;
 
 /// A task of a test.
@@ -20,8 +20,10 @@ pub(crate) type Task<'t> = Pin<Box<dyn Future<Output = ()> + 't>>;
 
 /// How long the remote store knows the shards of a stream.
 const SHARDS_MS: u64 = 60_000;
-/// How long to wait before a refused request is sent again.
-const REST: Duration = Duration::from_millis(60);
+/// The longest wait before a refused request is sent again: at first, and at most. Each is shortened at
+/// random, as those of the remote store are.
+const REST_MIN: Duration = Duration::from_millis(5);
+const REST_MAX: Duration = Duration::from_millis(100);
 
 /// Rules without latency and lag. What the tests are about is added to them.
 pub(crate) fn rules() -> StrictOptions {
@@ -42,6 +44,7 @@ pub(crate) struct Connection {
     counts: Arc<Mutex<BTreeMap<&'static str, u64>>>,
     /// As the remote store has them.
     shards: Arc<Mutex<Option<Listed>>>,
+    random: Arc<Mutex<Random>>,
     /// The shards that were read.
     read: Arc<Mutex<BTreeSet<ShardId>>>,
 }
@@ -66,7 +69,8 @@ impl SharedTable {
     pub(crate) fn connect(&self) -> Connection {
         let (strict, clock) = (self.strict.clone(), self.clock.clone());
         let (counts, shards, read) = (Arc::default(), Arc::default(), Arc::default());
-        Connection { strict, clock, counts, shards, read }
+        let random = Arc::new(Mutex::new(Random::new(1)));
+        Connection { strict, clock, counts, shards, random, read }
     }
 
     /// Runs tasks until all are done.
@@ -136,10 +140,15 @@ impl Connection {
         request: R,
         send: impl Fn(&'s Strict, R) -> Answer<'s, T>,
     ) -> Result<T, Error> {
+        let mut rest = REST_MIN;
         loop {
             *self.counts.lock().unwrap().entry(kind).or_default() += 1;
             match send(&self.strict, request.clone()).await {
-                Err(error) if is_for_now(&error) => self.clock.sleep(REST).await,
+                Err(error) if is_for_now(&error) => {
+                    let share = self.random.lock().unwrap().below(1_001) as u32;
+                    self.clock.sleep(rest * share / 1_000).await;
+                    rest = (rest * 2).min(REST_MAX);
+                }
                 result => return result,
             }
         }
