@@ -4,8 +4,8 @@
 
 use keyloom_value::{KeyBytes, Value};
 
-use super::key_part::push_key;
-use super::{Layout, Matching};
+use super::key_part::{check_len, push_key};
+use super::{KeyTooLong, Layout, Matching, RowKey};
 
 impl Layout {
     /// How many shards something has for which the model declares so many.
@@ -18,8 +18,18 @@ impl Layout {
 }
 
 /// The partitions of all shards of something whose keys begin like this.
-pub(super) fn partitions(base: &KeyBytes, shards: u32) -> Vec<KeyBytes> {
-    (0..shards).map(|shard| partition(base, shard, shards)).collect()
+///
+/// # Errors
+///
+/// If they do not fit into a key: no entity is in them.
+pub(super) fn partitions(
+    base: &KeyBytes,
+    shards: u32,
+    what: impl Fn() -> String,
+) -> Result<Vec<KeyBytes>, KeyTooLong> {
+    let all: Vec<KeyBytes> = (0..shards).map(|shard| partition(base, shard, shards)).collect();
+    all.iter().try_for_each(|key| check_len(key, RowKey::PARTITION_BYTES_MAX, &what))?;
+    Ok(all)
 }
 
 /// The partition of one of its shards.
@@ -29,6 +39,11 @@ pub(super) fn partition(base: &KeyBytes, shard: u32, shards: u32) -> KeyBytes {
         push_key(&mut key, &Value::from(u64::from(shard)));
     }
     key
+}
+
+/// The partition of an entity's shard, given that of all shards.
+pub(super) fn partition_of(base: &KeyBytes, id: &str, shards: u32) -> KeyBytes {
+    partition(base, shard_of(id, shards), shards)
 }
 
 /// The shard of an entity with this id: always the same one.
