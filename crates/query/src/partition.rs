@@ -112,7 +112,8 @@ impl MergedRequest<'_> {
             let items = page.items.into_iter().map(sorted).collect::<Result<Vec<_>, Error>>()?;
             Ok::<_, Error>((items, last, cost))
         });
-        let (mut items, mut end): (Vec<(Vec<u8>, Item)>, Option<Vec<u8>>) = (vec![], None);
+        let mut items: Vec<(Vec<u8>, Item)> = vec![];
+        let mut end: Option<Vec<u8>> = None;
         let is_before = |left: &Vec<u8>, right: &Vec<u8>| match direction {
             Direction::Forward => left < right,
             Direction::Backward => left > right,

@@ -6,8 +6,27 @@ use keyloom_value::{KeyBytes, Value};
 
 use super::key_part::{check_len, push_key};
 use super::{KeyTooLong, Layout, Matching, RowKey};
+use crate::model::Entity;
+
+impl Entity {
+    /// Whether anything about entities of this kind is spread over shards, on a store where that is
+    /// done.
+    pub fn has_shards(&self) -> bool {
+        let own = [self.shards, self.reference_shards].into_iter();
+        let lists = self.lists.iter().map(|list| list.shards);
+        let counts = self.counts.iter().map(|count| count.shards);
+        let boards = self.boards.iter().map(|board| board.shards);
+        own.chain(lists).chain(counts).chain(boards).any(|shards| shards > 1)
+    }
+}
 
 impl Layout {
+    /// Whether this layout has shards where one with this form of posting lists has them.
+    pub fn spreads_like(&self, matching: Matching) -> bool {
+        let is_spread = |matching| matching == Matching::Chunks;
+        is_spread(self.matching()) == is_spread(matching)
+    }
+
     /// How many shards something has for which the model declares so many.
     pub(super) fn shards(&self, declared: u32) -> u32 {
         match self.matching() {
