@@ -10,7 +10,7 @@ mod table;
 
 use std::collections::BTreeSet;
 
-use keyloom_model::{BoardId, CountId, EntityId, Layout, ListId, Model, UniqueId};
+use keyloom_model::{BoardId, CountId, Entity, EntityId, Layout, ListId, Model, UniqueId};
 
 pub(crate) use head::Head;
 pub(crate) use layouts::{Former, Layouts, without_presence};
@@ -89,12 +89,18 @@ impl Pending {
         self.entities.is_empty()
     }
 
-    /// Posting lists and index keys that contain ordinals must be rebuilt.
-    pub(crate) fn add_numbered(&mut self, layout: &Layout) {
-        for (_, entity) in layout.model().entities().filter(|(_, entity)| entity.has_ordinals()) {
+    /// Everything must be rebuilt that depends on how posting lists are stored: they themselves, index
+    /// keys that contain ordinals, and what has shards on some stores.
+    pub(crate) fn add_kept_otherwise(&mut self, layout: &Layout) {
+        let depends = |entity: &Entity| entity.has_ordinals() || entity.has_shards();
+        for (_, entity) in layout.model().entities().filter(|(_, entity)| depends(entity)) {
             self.entities.insert(entity.name.clone());
-            let list = |list: &keyloom_model::List| (entity.name.clone(), list.name.clone());
-            self.lists.extend(entity.lists.iter().map(list));
+            let named = |name: &String| (entity.name.clone(), name.clone());
+            self.lists.extend(entity.lists.iter().map(|list| named(&list.name)));
+            let counts = entity.counts.iter().filter(|count| count.shards > 1);
+            self.counts.extend(counts.map(|count| named(&count.name)));
+            let boards = entity.boards.iter().filter(|board| board.shards > 1);
+            self.boards.extend(boards.map(|board| named(&board.name)));
         }
     }
 

@@ -1,19 +1,18 @@
 //! Reads all rows of one partition of system rows: models, checkpoints, workers, deletion records.
 
-use keyloom_model::RowKey;
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_store::{Query, Store, TableName};
-use keyloom_value::{Item, KeyCondition, Name};
+use keyloom_value::{Item, KeyBytes, KeyCondition, Name};
 
 use crate::error::Error;
 
-/// Returns the rows that share the partition of `key`, in the order of their sort keys.
+/// Returns the rows of a partition, in the order of their sort keys.
 pub(crate) async fn system_rows(
     store: &dyn Store,
     table: &TableName,
-    key: RowKey,
+    partition: KeyBytes,
 ) -> Result<Vec<Item>, Error> {
-    let is_in_partition = KeyCondition::equal(PARTITION, key.partition.into_vec());
+    let is_in_partition = KeyCondition::equal(PARTITION, partition.into_vec());
     let mut query = Query::new(table, is_in_partition);
     let mut rows = vec![];
     loop {

@@ -24,6 +24,11 @@ impl ReadCost {
         self.rows += more.rows;
         self.bytes += more.bytes;
     }
+
+    /// Whether that is all that a budget allows.
+    pub(crate) fn has_spent(&self, budget: Budget) -> bool {
+        self.rows >= budget.rows || self.bytes >= budget.bytes
+    }
 }
 
 impl Budget {

@@ -143,7 +143,11 @@ impl<'d> Drawing<'d> {
 
     fn strategy(&self, chosen: &Chosen) -> Plan {
         let name = &self.entity().list(self.request.list).name;
-        let list = format!("the list `{name}` of `{}`", self.entity().name);
+        let mut list = format!("the list `{name}` of `{}`", self.entity().name);
+        let shards = self.layout.lists().shard_count(self.request.entity, self.request.list);
+        if shards > 1 {
+            list = format!("{list} in {shards} shards");
+        }
         let limit = self.request.limit;
         let step = match chosen {
             Chosen::Nothing => "nothing matches: one of the lists is empty".to_owned(),

@@ -4,15 +4,16 @@
 use keyloom_model::{
     Entity, FacetKeys, Field, FieldId, FieldType, Presence, Slot, Unreadable, attribute,
 };
-use keyloom_value::{KeyBytes, Value};
+use keyloom_store::Direction;
+use keyloom_value::{KeyBytes, Name, Value};
 
 use crate::error::unreadable;
-use crate::partition::Partition;
+use crate::partition::{MergedRequest, Partition};
 use crate::span::Span;
 use crate::{Error, Filter, ListRequest, ReadCost, Reader};
 
-/// How many combinations are read side by side, at most.
-pub(crate) const COMBINATIONS_MAX: usize = 256;
+/// How many combinations are read side by side, at most; those of each shard count.
+const COMBINATIONS_MAX: usize = 256;
 /// A facet that the filter does not name has its values enumerated if it can have at most this many;
 /// otherwise those that exist are looked up.
 const VALUES_MAX: u64 = 16;
@@ -21,7 +22,8 @@ const VALUES_MAX: u64 = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct Facets {
     slot: Slot,
-    partition: KeyBytes,
+    /// The partition of each shard.
+    shards: Vec<KeyBytes>,
     /// For each facet of the list, the key parts that can pass; none if any value can.
     parts: Vec<Option<Vec<KeyBytes>>>,
     /// Whether everything that has such a combination passes.
@@ -37,6 +39,7 @@ impl Facets {
         let (of, layout) = ((request.entity, request.list), reader.layout);
         let slot = layout.facets().slot(request.entity, request.list)?;
         let partition = layout.facets().partition(of, request.tenant.as_ref(), &request.by).ok()?;
+        let shards = layout.lists().shards(of, &partition).ok()?;
         let entity = layout.model().entity(request.entity);
         let mut said = Said { entity, values: vec![], is_all: true };
         said.take(request.filter.as_ref()?);
@@ -60,10 +63,15 @@ impl Facets {
         };
         Some(Facets {
             slot,
-            partition,
+            shards,
             parts: entity.list(request.list).facets.iter().map(parts).collect(),
             is_all: said.is_all && is_exact,
         })
+    }
+
+    /// How many combinations can be read side by side.
+    pub(crate) fn combinations_max(&self) -> usize {
+        COMBINATIONS_MAX / self.shards.len().max(1)
     }
 
     /// The number of combinations, if it is known without reading.
@@ -77,9 +85,19 @@ impl Facets {
         self.parts.len()
     }
 
-    /// The partition of the list's index keys by facet.
-    pub(crate) fn partition(&self) -> Result<Partition<'_>, Error> {
-        Partition::of_slot(self.slot, self.partition.as_bytes())
+    /// The partitions of the list's index keys by facet, one for each shard.
+    pub(crate) fn partitions(&self) -> Result<Vec<Partition<'_>>, Error> {
+        Partition::all_of_slot(self.slot, &self.shards)
+    }
+
+    /// The name of their sort attribute.
+    pub(crate) fn sort(&self) -> Name {
+        self.slot.sort()
+    }
+
+    /// The number of shards.
+    pub(crate) fn shards(&self) -> usize {
+        self.shards.len()
     }
 
     /// Returns all combinations, or none if there are too many. The values of a facet that can have any
@@ -98,7 +116,7 @@ impl Facets {
                     Some(parts) => longer.extend(parts.iter().map(longer_by)),
                     None => longer.extend(self.find_longer(reader, &prefix, cost).await?),
                 }
-                if longer.len() > COMBINATIONS_MAX {
+                if longer.len() > self.combinations_max() {
                     return Ok(None);
                 }
             }
@@ -107,20 +125,23 @@ impl Facets {
         Ok(Some(prefixes))
     }
 
-    /// The prefixes that exist and are longer than one by a part: one more than
-    /// [`COMBINATIONS_MAX`] at most.
+    /// The prefixes that exist and are longer than one by a part: one more than can be read side by
+    /// side at most.
     async fn find_longer(
         &self,
         reader: &Reader<'_>,
         prefix: &[u8],
         cost: &mut ReadCost,
     ) -> Result<Vec<Prefix>, Error> {
-        let (partition, mut span, mut found) = (self.partition()?, Span::within(prefix), vec![]);
-        while found.len() <= COMBINATIONS_MAX {
-            let page = partition.first(&span, 1).read(reader.rows(), cost).await?;
+        let (partitions, name) = (&self.partitions()?, self.sort());
+        let (direction, limit) = (Direction::Forward, 1);
+        let (mut span, mut found) = (Span::within(prefix), vec![]);
+        while found.len() <= self.combinations_max() {
+            let request = MergedRequest { partitions, span: &span, direction, limit };
+            let page = request.read(reader.rows(), cost).await?;
             let Some(row) = page.items.first() else { break };
             let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
-            let sort = partition.sort_of(row)?;
+            let sort = row.get(name.as_str()).and_then(Value::as_b).ok_or_else(wrong)?;
             let rest = sort.get(prefix.len()..).ok_or_else(wrong)?;
             let after = KeyBytes::skip_part(rest).map_err(|_| wrong())?;
             let longer = sort[..sort.len() - after.len()].to_vec();

@@ -10,7 +10,6 @@ use crate::bound::{PageBound, Toward};
 use crate::fingerprint::{Fingerprint, ListIdentity};
 use crate::list_part::ListPart;
 use crate::list_scan::ListScan;
-use crate::partition::Partition;
 use crate::span::Span;
 use crate::{CursorKey, End, Error, ListPage, ListRequest, Ran, Reader};
 
@@ -32,6 +31,7 @@ impl ListQuery<'_> {
         let span = request.range.span(reader.layout, request.entity, request.list)?;
         // A partition that does not fit into a key has no entities, and no cursors.
         let partition_bytes = partition.as_ref().map_or(&[][..], KeyBytes::as_bytes);
+        // Shards are no part of it: cursors stay valid when their number changes.
         let fingerprint = self.fingerprint(partition_bytes, &span);
         let opened = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
         let opened = opened.map(|bytes| PageBound::from_bytes(&bytes)).transpose()?;
@@ -42,11 +42,14 @@ impl ListQuery<'_> {
             Some(bound) => span.beyond(bound, direction),
             None => span,
         };
-        let slot = reader.layout.lists().slot(request.entity, request.list);
-        let part =
-            ListPart { partition: Partition::of_slot(slot, partition_bytes)?, direction, span };
+        let (lists, of) = (reader.layout.lists(), (request.entity, request.list));
+        // The same holds for partitions of shards.
+        let shards = partition.as_ref().and_then(|partition| lists.shards(of, partition).ok());
+        let shards = shards.unwrap_or_default();
+        let slot = lists.slot(request.entity, request.list);
+        let part = ListPart::new(slot, &shards, (span, direction))?;
         let mut scan = ListScan::new(reader, request, part);
-        let end = match partition.is_none() {
+        let end = match shards.is_empty() {
             true => End::Exhausted,
             false => scan.read(begin.as_ref()).await?,
         };

@@ -2,7 +2,7 @@
 //! strategy ends in [`ListScan::fetch`], which decides by own rows what is on the page.
 
 use keyloom_model::{FieldId, FieldOrigin, Image, OwnRow};
-use keyloom_store::{Members, Page, yield_point};
+use keyloom_store::{Members, yield_point};
 use keyloom_value::Item;
 
 use crate::bound::PageBound;
@@ -12,9 +12,10 @@ use crate::hidden::Hidden;
 use crate::list_part::{Entry, ListPart};
 use crate::nodes::{Node, Search};
 use crate::ordinal::Ordinals;
+use crate::partition::MergedPage;
 use crate::strategy::{Chosen, Ran};
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
-use crate::{Budget, End, Error, Filter, ListRequest, Reader};
+use crate::{End, Error, Filter, ListRequest, Reader};
 
 /// A list that is read for a page.
 pub(crate) struct ListScan<'s> {
@@ -99,8 +100,7 @@ impl<'s> ListScan<'s> {
     }
 
     pub(crate) fn is_spent(&self) -> bool {
-        let Budget { rows, bytes } = self.request.budget;
-        self.state.cost.rows >= rows || self.state.cost.bytes >= bytes
+        self.state.cost.has_spent(self.request.budget)
     }
 
     /// How many more rows the budget allows.
@@ -109,9 +109,10 @@ impl<'s> ListScan<'s> {
         usize::try_from(left).unwrap_or(usize::MAX)
     }
 
-    /// Reads index rows of what is left, in the direction of the page.
-    pub(crate) async fn page(&mut self, limit: usize) -> Result<Page, Error> {
-        self.part.request(limit).read(self.reader.rows(), &mut self.state.cost).await
+    /// Reads index rows of what is left, in the direction of the page; see [`ListPart::read`].
+    pub(crate) async fn page(&mut self, limit: usize) -> Result<MergedPage, Error> {
+        let (of, budget) = ((self.reader.rows(), limit), self.request.budget);
+        self.part.read(of, budget, &mut self.state.cost).await
     }
 
     /// Reads the own rows of entries, in order. Returns how many it has read.
@@ -126,7 +127,7 @@ impl<'s> ListScan<'s> {
             for (entry, fetched) in entries.iter().zip(fetched).take(read) {
                 yield_point().await;
                 match fetched {
-                    Fetched::Row(row) if self.part.partition.has(&row, &entry.position) => {
+                    Fetched::Row(row) if self.part.has(&row, &entry.position) => {
                         rows.push(read_own(self.reader.layout, row)?);
                     }
                     Fetched::Row(_) | Fetched::Gone | Fetched::Unread => {}
@@ -231,7 +232,7 @@ impl<'s> ListScan<'s> {
         let keys: Vec<RawKey> = keys.into_iter().map(|found| found.key).collect();
         let rows = self.reader.rows().get_many(&keys, &mut self.state.cost).await?;
         let entry = |(key, row): (RawKey, Option<Item>)| {
-            let position = self.part.partition.sort_of(&row?).ok()?.to_vec();
+            let position = self.part.position(&row?).ok()?.to_vec();
             self.part.span.has(&position).then_some(Entry { position, key })
         };
         let mut entries: Vec<Entry> = keys.into_iter().zip(rows).filter_map(entry).collect();

@@ -4,7 +4,7 @@ use futures_util::future::try_join_all;
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{Slot, Unreadable};
 use keyloom_store::{Consistency, Direction, IndexName, Page, Query, TableName};
-use keyloom_value::{Item, KeyCondition, Name, Value};
+use keyloom_value::{Item, KeyBytes, KeyCondition, Name, Value};
 
 use crate::error::unreadable;
 use crate::fetch::Rows;
@@ -42,6 +42,11 @@ impl<'p> Partition<'p> {
         Ok(Partition { index: Some(index), attribute: slot.partition(), key, sort: slot.sort() })
     }
 
+    /// Partitions of the index of a slot.
+    pub(crate) fn all_of_slot(slot: Slot, keys: &'p [KeyBytes]) -> Result<Vec<Self>, Error> {
+        keys.iter().map(|key| Partition::of_slot(slot, key.as_bytes())).collect()
+    }
+
     /// The first rows of a span.
     pub(crate) fn first<'r>(&'r self, span: &'r Span, limit: usize) -> PageRequest<'r> {
         PageRequest { partition: self, span, direction: Direction::Forward, limit }
@@ -51,11 +56,6 @@ impl<'p> Partition<'p> {
     pub(crate) fn sort_of<'r>(&self, row: &'r Item) -> Result<&'r [u8], Error> {
         let wrong = || unreadable(row, Unreadable { attribute: SORT });
         row.get(self.sort.as_str()).and_then(Value::as_b).ok_or_else(wrong)
-    }
-
-    /// The name of the sort attribute.
-    pub(crate) fn sort(&self) -> &str {
-        self.sort.as_str()
     }
 
     /// Whether a row is in this partition, at a sort key.
@@ -74,6 +74,13 @@ pub(crate) struct MergedRequest<'r> {
     pub(crate) limit: usize,
 }
 
+/// How many rows of each shard to read for the first `count` of all of them together: ids are spread
+/// evenly, so more than four standard deviations beyond the mean are almost never needed.
+pub(crate) fn share(count: usize, shards: usize) -> usize {
+    let mean = count.div_ceil(shards.max(1));
+    (mean + 4 * mean.isqrt() + 4).min(count)
+}
+
 /// The first rows of several partitions, in key order.
 pub(crate) struct MergedPage {
     pub(crate) items: Vec<Item>,
@@ -90,6 +97,11 @@ impl MergedRequest<'_> {
         cost: &mut ReadCost,
     ) -> Result<MergedPage, Error> {
         let MergedRequest { partitions, span, direction, limit } = self;
+        if let [partition] = partitions {
+            let page = PageRequest { partition, span, direction, limit }.read(rows, cost).await?;
+            let last = page.last_key.as_ref().map(|last| partition.sort_of(last)).transpose()?;
+            return Ok(MergedPage { last: last.map(<[u8]>::to_vec), items: page.items });
+        }
         let read = partitions.iter().map(|partition| async move {
             let mut cost = ReadCost::default();
             let request = PageRequest { partition, span, direction, limit };
@@ -108,20 +120,17 @@ impl MergedRequest<'_> {
         };
         for (page, last, read) in try_join_all(read).await? {
             items.extend(page);
-            cost.rows += read.rows;
-            cost.bytes += read.bytes;
+            cost.add(read);
             end = match (end, last) {
                 (Some(end), Some(last)) if is_before(&end, &last) => Some(end),
                 (end, last) => last.or(end),
             };
         }
         items.retain(|(sort, _)| end.as_ref().is_none_or(|end| !is_before(end, sort)));
-        if partitions.len() > 1 {
-            items.sort_by(|(left, _), (right, _)| match direction {
-                Direction::Forward => left.cmp(right),
-                Direction::Backward => right.cmp(left),
-            });
-        }
+        items.sort_by(|(left, _), (right, _)| match direction {
+            Direction::Forward => left.cmp(right),
+            Direction::Backward => right.cmp(left),
+        });
         Ok(MergedPage { items: items.into_iter().map(|(_, row)| row).collect(), last: end })
     }
 }

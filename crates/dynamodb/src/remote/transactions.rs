@@ -50,7 +50,8 @@ impl Service {
         let is_retryable = |error: &SdkError<TransactGetItemsError, HttpResponse>| {
             Outcome::of(error).may_succeed_later() || canceled_get(error).is_some_and(are_transient)
         };
-        let sent = retry(&mut self.conflict_backoff(), || request.clone().send(), is_retryable).await;
+        let sent =
+            retry(&mut self.conflict_backoff(), || request.clone().send(), is_retryable).await;
         match sent {
             Ok(output) => {
                 self.meter.read(output.consumed_capacity());
@@ -89,7 +90,8 @@ impl Service {
             may_have_applied |= outcome.may_have_applied() || error.code() == Some(IN_PROGRESS);
             outcome.may_succeed_later() || canceled_write(error).is_some_and(are_transient)
         };
-        let sent = retry(&mut self.conflict_backoff(), || request.clone().send(), is_retryable).await;
+        let sent =
+            retry(&mut self.conflict_backoff(), || request.clone().send(), is_retryable).await;
         let error = match sent {
             Ok(output) => {
                 self.meter.written(output.consumed_capacity());

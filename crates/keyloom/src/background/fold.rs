@@ -96,8 +96,7 @@ async fn fold(shared: &Shared) -> Result<u64, Error> {
         return Ok(0);
     }
     let mut count = 0;
-    let groups = RowKey { partition: ChunkKeys::groups(), sort: ChunkKeys::groups() };
-    let rows = system_rows(&*shared.store, &shared.table, groups).await?;
+    let rows = system_rows(&*shared.store, &shared.table, ChunkKeys::groups()).await?;
     if rows.is_empty() {
         shared.folding.rest_until(now_ms.saturating_add(IDLE_MS));
     }
@@ -209,11 +208,17 @@ impl Group<'_> {
         self.shared.groups.set_waiting(group, waiting);
     }
 
-    /// Reads all deltas.
+    /// Reads all deltas, in the order of their ordinals: neighbours are folded into the same chunks.
     async fn deltas(&self) -> Result<Vec<(u64, Delta)>, Error> {
-        let key = self.delta_key(0);
-        let rows = system_rows(&*self.shared.store, &self.shared.table, key).await?;
-        rows.iter().map(read_delta).collect()
+        let chunks = self.schema.layouts.current.chunks();
+        let partitions = chunks.delta_partitions(self.entity, self.tenant.as_ref());
+        let (store, table) = (&*self.shared.store, &self.shared.table);
+        let read = partitions.into_iter().map(|partition| system_rows(store, table, partition));
+        let rows = try_join_all(read).await?;
+        let deltas = rows.iter().flatten().map(read_delta);
+        let mut deltas = deltas.collect::<Result<Vec<(u64, Delta)>, Error>>()?;
+        deltas.sort_by_key(|(ordinal, _)| *ordinal);
+        Ok(deltas)
     }
 
     fn delta_key(&self, ordinal: u64) -> RowKey {

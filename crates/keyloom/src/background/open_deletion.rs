@@ -23,7 +23,7 @@ pub(super) struct OpenDeletion {
 impl OpenDeletion {
     /// Reads all records. One query.
     pub(super) async fn all(shared: &Shared) -> Result<Vec<OpenDeletion>, Error> {
-        let rows = system_rows(&*shared.store, &shared.table, deletion_key("")).await?;
+        let rows = system_rows(&*shared.store, &shared.table, deletion_key("").partition).await?;
         Ok(rows.into_iter().filter_map(OpenDeletion::read).collect())
     }
 

@@ -109,8 +109,7 @@ pub(crate) async fn settle_all(shared: &Shared) -> Result<(), Error> {
 
 /// The rows of the registry: one for each shard of each board.
 async fn registered(shared: &Shared) -> Result<Vec<Item>, Error> {
-    let settled = RowKey { partition: LeaderboardKeys::settled(), sort: KeyBytes::new() };
-    system_rows(&*shared.store, &shared.table, settled).await
+    system_rows(&*shared.store, &shared.table, LeaderboardKeys::settled()).await
 }
 
 /// The rows of each board.
@@ -170,8 +169,7 @@ async fn remove_zero(shared: &Shared, key: &RowKey) -> Result<(), Error> {
 async fn changes_of(shared: &Shared, shard: &Item) -> Result<Vec<(Counter, i64)>, Error> {
     let sort = shard.get(SORT).and_then(Value::as_b).unwrap_or_default();
     let Some(partition) = LeaderboardKeys::read_settled(sort) else { return Ok(vec![]) };
-    let all = RowKey { partition: partition.clone(), sort: KeyBytes::new() };
-    let rows = system_rows(&*shared.store, &shared.table, all).await?;
+    let rows = system_rows(&*shared.store, &shared.table, partition.clone()).await?;
     if rows.is_empty() {
         forget_registered(&*shared.store, &shared.table, shard, shared.now_ms()).await?;
     }

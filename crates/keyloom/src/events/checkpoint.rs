@@ -316,7 +316,7 @@ impl<'s> Checkpoints<'s> {
 
     async fn all(self) -> Result<Vec<Checkpoint>, Error> {
         let Shared { store, table, .. } = self.shared;
-        let rows = system_rows(&**store, table, RowKey::system(NAME, &[])).await?;
+        let rows = system_rows(&**store, table, RowKey::system(NAME, &[]).partition).await?;
         Ok(rows.iter().filter_map(Checkpoint::read).collect())
     }
 }

@@ -101,7 +101,7 @@ impl<'s> Workers<'s> {
 
     pub(crate) async fn all(self) -> Result<Vec<Worker>, Error> {
         let Shared { store, table, .. } = self.shared;
-        let rows = system_rows(&**store, table, RowKey::system(NAME, &[])).await?;
+        let rows = system_rows(&**store, table, RowKey::system(NAME, &[]).partition).await?;
         Ok(rows.iter().filter_map(Worker::read).collect())
     }
 }

@@ -96,8 +96,11 @@ impl Opening<'_> {
         let (head, revision) = (&stored.head, today(&stored)?);
         // A model without filters stores no posting lists in either way.
         let is_numbered = model.entities().any(|(_, entity)| entity.has_ordinals());
-        let is_kept_so = !is_numbered
+        let is_matched_so = !is_numbered
             || revision.matching == Some(self.matching()) && former.layout.facets().has_all_slots();
+        let has_shards = model.entities().any(|(_, entity)| entity.has_shards());
+        let is_spread_so = !has_shards || former.layout.spreads_like(self.matching());
+        let is_kept_so = is_matched_so && is_spread_so;
         self.check_newer(head, revision)?;
         if revision.text == self.text && is_kept_so {
             ensure_table(self.store, self.table, &former.layout).await?;
@@ -112,7 +115,7 @@ impl Opening<'_> {
         let layout = Layout::new(model, number, &former.layout.slots()).keeping(self.matching());
         let mut pending = pending(&layout, &evolution, &revision.pending);
         if !is_kept_so {
-            pending.add_numbered(&layout);
+            pending.add_kept_otherwise(&layout);
         }
         let mut next = self.revision(&layout, pending);
         if is_same {

@@ -85,7 +85,9 @@ pub(crate) async fn complete_switch(
 /// Deletes all permits of earlier epochs. The head names the epoch already, so none are created.
 async fn revoke_permits(store: &dyn Store, table: &TableName, epoch: u32) -> Result<(), Error> {
     for part in 0..PARTS {
-        for row in system_rows(store, table, RowKey::system(&partition(part), &[])).await? {
+        for row in
+            system_rows(store, table, RowKey::system(&partition(part), &[]).partition).await?
+        {
             if epoch_of(&row).is_none_or(|of| of < epoch) {
                 store.delete(Delete::new(table, key_of(&row))).await?;
             }

@@ -69,7 +69,7 @@ impl Stored {
         store: &dyn Store,
         table: &TableName,
     ) -> Result<Option<Stored>, Error> {
-        let rows = system_rows(store, table, RowKey::system(MODEL, &[])).await?;
+        let rows = system_rows(store, table, RowKey::system(MODEL, &[]).partition).await?;
         if rows.is_empty() {
             return Ok(None);
         }

@@ -10,12 +10,12 @@ use keyloom_model::Presence;
 use keyloom_store::{Engine, Store};
 use keyloom_testkit::model::{Draft, DraftField, DraftType, Edit, EditKind, Verdict, drafts};
 use keyloom_testkit::pausing::{pausing, stop_after};
-use keyloom_testkit::{ManualClock, Random};
+use keyloom_testkit::{InFront, ManualClock, Random};
 use proptest::prelude::*;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::{engine_at, memory_store_at};
+use crate::rig::{Plain, engine_at, memory_store_at};
 use crate::world::{Depth, Readable, Thing, World};
 
 #[test]
@@ -32,6 +32,14 @@ fn models_change_within_random_histories_on_the_engine() {
         let engine = Arc::new(engine_at(clock));
         let store: Arc<dyn Store> = engine.clone();
         (pausing(store), Box::new(move || settle(&engine)))
+    });
+}
+
+#[test]
+fn models_change_within_random_histories_on_a_store_without_sets() {
+    run(100, |clock| {
+        let store: Arc<dyn Store> = Arc::new(InFront(Plain(Arc::new(memory_store_at(clock)))));
+        (pausing(store), Box::new(|| {}))
     });
 }
 

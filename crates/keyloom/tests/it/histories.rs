@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
-use keyloom_testkit::{ManualClock, Random};
+use keyloom_testkit::{InFront, ManualClock, Random};
 use proptest::prelude::*;
 
 use crate::cases::for_all;
-use crate::rig::{engine_at, memory_store_at};
+use crate::rig::{Plain, engine_at, memory_store_at};
 use crate::world::{Depth, Draw, Readable, World};
 
 /// Maximum number of steps of a history.
@@ -23,6 +23,12 @@ fn random_histories_on_the_memory_store_match_the_naive_database() {
 #[test]
 fn random_histories_on_the_engine_match_the_naive_database() {
     run(60, |clock| Arc::new(engine_at(clock)));
+}
+
+/// As on DynamoDB: posting lists are rows, and everything that has shards is spread over them.
+#[test]
+fn random_histories_on_a_store_without_sets_match_the_naive_database() {
+    run(100, |clock| Arc::new(InFront(Plain(Arc::new(memory_store_at(clock))))));
 }
 
 /// Runs random histories, by default so many.

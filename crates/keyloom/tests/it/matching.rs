@@ -30,6 +30,14 @@ list.by_team = { by = "team", order = ["rank"], facets = ["color", "rank"] }
 list.cool    = { where = { hot = false }, facets = ["color"] }
 "#;
 
+/// The same lists in shards.
+fn sharded() -> String {
+    let by_team = "list.by_team = { shards = 4, ";
+    MODEL
+        .replace("[entity.task]", "[entity.task]\nshards = 3")
+        .replace("list.by_team = { ", by_team)
+}
+
 const KEYS: [&str; 3] = ["a", "b", "c"];
 /// Including one that no task has.
 const ASKED_KEYS: [&str; 4] = ["a", "b", "c", "d"];
@@ -151,10 +159,10 @@ struct World {
 }
 
 impl World {
-    fn new(store: Arc<dyn Store>, matching: MatchingUse, seed: u64) -> World {
+    fn new(model: &str, store: Arc<dyn Store>, matching: MatchingUse, seed: u64) -> World {
         let clock = Arc::new(ManualClock::new());
         let options = Options { clock: clock.clone(), matching, ..Options::default() };
-        let db = block_on(Db::open_with(MODEL, store, options)).expect("it opens");
+        let db = block_on(Db::open_with(model, store, options)).expect("it opens");
         World { db, clock, tasks: BTreeMap::new(), created: 0, random: Random::new(seed) }
     }
 
@@ -418,8 +426,12 @@ fn document(task: &Task) -> serde_json::Value {
 }
 
 fn play(make: impl Fn() -> Arc<dyn Store>, matching: MatchingUse) {
+    play_model(MODEL, make, matching);
+}
+
+fn play_model(model: &str, make: impl Fn() -> Arc<dyn Store>, matching: MatchingUse) {
     for seed in 0..SEEDS {
-        let mut world = World::new(make(), matching, seed);
+        let mut world = World::new(model, make(), matching, seed);
         for _ in 0..STEPS {
             match world.random.below(4) {
                 0 => world.ask(),
@@ -447,6 +459,11 @@ fn filters_with_sets_on_the_memory_store_match_a_naive_filter() {
 #[test]
 fn filters_with_rows_on_the_memory_store_match_a_naive_filter() {
     play(memory_store, MatchingUse::Rows);
+}
+
+#[test]
+fn filters_of_lists_in_shards_match_a_naive_filter() {
+    play_model(&sharded(), memory_store, MatchingUse::Rows);
 }
 
 #[test]

@@ -35,8 +35,9 @@ const DELTAS: &str = "deltas";
 const LISTS: &str = "lists";
 const CHUNKS: &str = "chunks";
 const GROUPS: &str = "groups";
-/// The only shard of deltas so far.
-const SHARD: i32 = 0;
+/// The number of partitions that the deltas of a group are spread over, by ordinal. It is the same for
+/// ever: with another number, an ordinal could have two delta rows.
+const DELTA_SHARDS: u64 = 4;
 /// What keys of chunks have before the name.
 const PREFIX_BYTES: usize = 16;
 
@@ -51,17 +52,21 @@ impl<'l> ChunkKeys<'l> {
         ChunkKeys { layout }
     }
 
-    /// The partition of the deltas of a group.
-    pub fn delta_partition(&self, entity: EntityId, tenant: Option<&Value>) -> KeyBytes {
+    /// The partitions of the deltas of a group.
+    pub fn delta_partitions(&self, entity: EntityId, tenant: Option<&Value>) -> Vec<KeyBytes> {
+        (0..DELTA_SHARDS).map(|shard| self.delta_partition(entity, tenant, shard)).collect()
+    }
+
+    fn delta_partition(&self, entity: EntityId, tenant: Option<&Value>, shard: u64) -> KeyBytes {
         let mut partition = words(&[SYSTEM, DELTAS, self.layout.name(entity)]);
         push_tenant(&mut partition, tenant);
-        partition.append(&bytes(&[Value::from(SHARD)]));
+        partition.append(&bytes(&[Value::from(shard)]));
         partition
     }
 
     /// The delta row of an ordinal.
     pub fn delta_key(&self, entity: EntityId, tenant: Option<&Value>, ordinal: u64) -> RowKey {
-        let partition = self.delta_partition(entity, tenant);
+        let partition = self.delta_partition(entity, tenant, ordinal % DELTA_SHARDS);
         RowKey { partition, sort: bytes(&[Value::from(ordinal)]) }
     }
 

@@ -64,10 +64,7 @@ impl<'l> CountKeys<'l> {
     ) -> Result<Vec<KeyBytes>, KeyTooLong> {
         let entity = self.layout.model().entity(id);
         let count = entity.count(count);
-        let all = partitions(partition, self.layout.shards(count.shards));
-        let what = || name_of_count(entity, count);
-        all.iter().try_for_each(|key| check_len(key, RowKey::PARTITION_BYTES_MAX, what))?;
-        Ok(all)
+        partitions(partition, self.layout.shards(count.shards), || name_of_count(entity, count))
     }
 
     /// The prefix of the sort keys of the counters that are split by these fields, in the order of

@@ -3,7 +3,7 @@
 //! page of one combination is read like a page of a list.
 //!
 //! ```text
-//! partition   "p", entity, list, [tenant], values of `by`
+//! partition   "p", entity, list, [tenant], values of `by`, [shard]
 //! sort        a part for each facet, then the sort key of the list
 //! ```
 
@@ -46,7 +46,8 @@ impl<'l> FacetKeys<'l> {
         })
     }
 
-    /// The partition of the facet index of a list, for these values of `by`.
+    /// The partition of the facet index of a list, for these values of `by`. What it holds is spread
+    /// as the list is: see [`super::ListKeys::shards`].
     ///
     /// # Errors
     ///
@@ -87,6 +88,7 @@ impl<'l> FacetKeys<'l> {
         };
         let by = self.layout.lists().by_values_of(list, image).unwrap_or_default();
         let partition = self.partition((image.key.entity, id), image.key.tenant.as_ref(), &by)?;
+        let partition = self.layout.lists().shard_of(entity, list, (&partition, &image.key.id))?;
         let mut sort = KeyBytes::new();
         for facet in &list.facets {
             let value = image.value(self.layout, *facet);

@@ -127,10 +127,13 @@ impl<'l> LeaderboardKeys<'l> {
         BoardPartition { entity, board: entity.board(board), tenant, by }.key(ENTRY)
     }
 
-    /// The partitions of the entries of a leaderboard, one for each shard, from its partition.
+    /// The partitions of the entries of a leaderboard, one for each shard, from its partition; none if
+    /// they do not fit into a key.
     pub fn entries(&self, (id, board): (EntityId, BoardId), partition: &KeyBytes) -> Vec<KeyBytes> {
-        let board = self.layout.model().entity(id).board(board);
-        shards::partitions(partition, self.entry_shards(board))
+        let entity = self.layout.model().entity(id);
+        let board = entity.board(board);
+        let name = || name_of_board(entity, board);
+        shards::partitions(partition, self.entry_shards(board), name).unwrap_or_default()
     }
 
     /// The partition of the entry of an entity.
@@ -165,10 +168,12 @@ impl<'l> LeaderboardKeys<'l> {
         (id, board): (EntityId, BoardId),
         entries: &KeyBytes,
     ) -> Vec<KeyBytes> {
-        let board = self.layout.model().entity(id).board(board);
+        let entity = self.layout.model().entity(id);
+        let board = entity.board(board);
+        let name = || name_of_board(entity, board);
         match (board.ranking, self.layout.shards(board.shards)) {
             (Ranking::Count(_), shards) if shards > 1 => {
-                shards::partitions(&sibling(entries, CHANGE), shards)
+                shards::partitions(&sibling(entries, CHANGE), shards, name).unwrap_or_default()
             }
             (Ranking::Count(_) | Ranking::Field(_), _) => vec![],
         }

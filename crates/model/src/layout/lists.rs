@@ -1,7 +1,7 @@
 //! Keys of ordered lists: an entity has at most one entry in each list, in the list's index.
 //!
 //! ```text
-//! partition   "l", entity, list, [tenant], values of `by`
+//! partition   "l", entity, list, [tenant], values of `by`, [shard]
 //! sort        values of `order`, [ordinal], id
 //! ```
 //!
@@ -12,6 +12,7 @@ use keyloom_value::{KeyBytes, Value};
 use super::key::{push_tenant, words};
 use super::key_part::{check_len, in_order, push_key, push_values};
 use super::ordinals::ordinal_of;
+use super::shards::{partition_of, partitions};
 use super::{Image, IndexKey, KeyTooLong, Layout, RowKey, Slot};
 use crate::model::{Direction, Entity, EntityId, FieldId, List, ListId};
 
@@ -35,7 +36,7 @@ impl<'l> ListKeys<'l> {
     }
 
     /// The partition of a list, for a tenant if the entity has one, and one value for each field of
-    /// `by`.
+    /// `by`. What it holds may be spread over several: see [`ListKeys::shards`].
     ///
     /// # Errors
     ///
@@ -53,6 +54,38 @@ impl<'l> ListKeys<'l> {
         ListPartition { entity, list: entity.list(list), tenant, by }.key(LIST)
     }
 
+    /// The partitions of its shards, from the partition of a list or of its facet index.
+    ///
+    /// # Errors
+    ///
+    /// As [`ListKeys::partition`].
+    pub fn shards(
+        &self,
+        (id, list): (EntityId, ListId),
+        partition: &KeyBytes,
+    ) -> Result<Vec<KeyBytes>, KeyTooLong> {
+        let entity = self.layout.model().entity(id);
+        let list = entity.list(list);
+        partitions(partition, self.layout.shards(list.shards), || name_of_list(entity, list))
+    }
+
+    /// The number of shards that each part of a list is spread over.
+    pub fn shard_count(&self, entity: EntityId, list: ListId) -> u32 {
+        self.layout.shards(self.layout.model().entity(entity).list(list).shards)
+    }
+
+    /// The partition of an entity's shard, from the partition of a list or of its facet index.
+    pub(super) fn shard_of(
+        &self,
+        entity: &Entity,
+        list: &List,
+        (partition, id): (&KeyBytes, &str),
+    ) -> Result<KeyBytes, KeyTooLong> {
+        let shard = partition_of(partition, id, self.layout.shards(list.shards));
+        check_len(&shard, RowKey::PARTITION_BYTES_MAX, || name_of_list(entity, list))?;
+        Ok(shard)
+    }
+
     /// The key of an entity in the index of a list, if the list contains it.
     pub(super) fn index_key(
         &self,
@@ -68,6 +101,7 @@ impl<'l> ListKeys<'l> {
         let order = values(&mut list.order.iter().map(|order| order.field));
         let Some((by, order)) = by.zip(order) else { return Ok(None) };
         let partition = self.partition((image.key.entity, id), image.key.tenant.as_ref(), &by)?;
+        let partition = self.shard_of(entity, list, (&partition, &image.key.id))?;
         let mut sort = order_prefix(entity, list, &order);
         // Ties are in order of creation, where that is known.
         if let Some(ordinal) = self.layout.ordinals().of(image) {

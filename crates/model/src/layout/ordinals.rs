@@ -2,13 +2,14 @@
 //! their kind and tenant. Posting lists contain ordinals, and an index leads from them to entities.
 //!
 //! ```text
-//! partition   "n", entity, [tenant]
+//! partition   "n", entity, [tenant], [shard]
 //! sort        ordinal, id
 //! ```
 
 use keyloom_value::{KeyBytes, Value};
 
 use super::key::{SYSTEM, bytes, own_sort, push_tenant, words};
+use super::shards::partition_of;
 use super::{EntityKey, Image, IndexKey, Layout, RowKey, Slot};
 use crate::model::EntityId;
 
@@ -44,7 +45,8 @@ impl<'l> OrdinalKeys<'l> {
         self.layout.layout_of(entity).slots.ordinal
     }
 
-    /// The partition of the list of all entities of a kind by ordinal.
+    /// The partition of the list of all entities of a kind by ordinal, which is spread over the shards
+    /// of the kind.
     pub fn partition(&self, entity: EntityId, tenant: Option<&Value>) -> KeyBytes {
         let mut key = words(&[ORDINALS, &self.layout.model().entity(entity).name]);
         push_tenant(&mut key, tenant);
@@ -55,7 +57,9 @@ impl<'l> OrdinalKeys<'l> {
     pub fn index_key(&self, key: &EntityKey, ordinal: u64) -> IndexKey {
         let mut sort = ordinal_key(ordinal);
         sort.push_text(&key.id);
-        IndexKey { partition: self.partition(key.entity, key.tenant.as_ref()), sort }
+        let shards = self.layout.shards(self.layout.model().entity(key.entity).shards);
+        let partition = self.partition(key.entity, key.tenant.as_ref());
+        IndexKey { partition: partition_of(&partition, &key.id, shards), sort }
     }
 }
 

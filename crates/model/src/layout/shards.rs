@@ -4,10 +4,29 @@
 
 use keyloom_value::{KeyBytes, Value};
 
-use super::key_part::push_key;
-use super::{Layout, Matching};
+use super::key_part::{check_len, push_key};
+use super::{KeyTooLong, Layout, Matching, RowKey};
+use crate::model::Entity;
+
+impl Entity {
+    /// Whether anything about entities of this kind is spread over shards, on a store where that is
+    /// done.
+    pub fn has_shards(&self) -> bool {
+        let own = [self.shards, self.reference_shards].into_iter();
+        let lists = self.lists.iter().map(|list| list.shards);
+        let counts = self.counts.iter().map(|count| count.shards);
+        let boards = self.boards.iter().map(|board| board.shards);
+        own.chain(lists).chain(counts).chain(boards).any(|shards| shards > 1)
+    }
+}
 
 impl Layout {
+    /// Whether this layout has shards where one with this form of posting lists has them.
+    pub fn spreads_like(&self, matching: Matching) -> bool {
+        let is_spread = |matching| matching == Matching::Chunks;
+        is_spread(self.matching()) == is_spread(matching)
+    }
+
     /// How many shards something has for which the model declares so many.
     pub(super) fn shards(&self, declared: u32) -> u32 {
         match self.matching() {
@@ -18,8 +37,18 @@ impl Layout {
 }
 
 /// The partitions of all shards of something whose keys begin like this.
-pub(super) fn partitions(base: &KeyBytes, shards: u32) -> Vec<KeyBytes> {
-    (0..shards).map(|shard| partition(base, shard, shards)).collect()
+///
+/// # Errors
+///
+/// If they do not fit into a key: no entity is in them.
+pub(super) fn partitions(
+    base: &KeyBytes,
+    shards: u32,
+    what: impl Fn() -> String,
+) -> Result<Vec<KeyBytes>, KeyTooLong> {
+    let all: Vec<KeyBytes> = (0..shards).map(|shard| partition(base, shard, shards)).collect();
+    all.iter().try_for_each(|key| check_len(key, RowKey::PARTITION_BYTES_MAX, &what))?;
+    Ok(all)
 }
 
 /// The partition of one of its shards.
@@ -29,6 +58,11 @@ pub(super) fn partition(base: &KeyBytes, shard: u32, shards: u32) -> KeyBytes {
         push_key(&mut key, &Value::from(u64::from(shard)));
     }
     key
+}
+
+/// The partition of an entity's shard, given that of all shards.
+pub(super) fn partition_of(base: &KeyBytes, id: &str, shards: u32) -> KeyBytes {
+    partition(base, shard_of(id, shards), shards)
 }
 
 /// The shard of an entity with this id: always the same one.

@@ -184,6 +184,10 @@ fn check_cost(kind: EditKind, (old, new): (&Draft, &Draft)) {
         EditKind::ChangeNumbers => {
             assert_eq!((rewritten, lists.len(), uniques), (1, 0, 0), "{}", story());
         }
+        EditKind::ChangeShards => {
+            assert_eq!(lists, &changed | &lists_of_changed_shards(old, new), "{}", story());
+            assert_eq!((rewritten, uniques), (1, 0), "{}", story());
+        }
         EditKind::ChangeFacets => {
             assert_eq!((rewritten, uniques), (1, 0), "{}", story());
         }
@@ -209,6 +213,17 @@ fn changed_lists(old: &Draft, new: &Draft) -> BTreeSet<(String, String)> {
         changed.extend(fresh.map(|list| (entity.name.clone(), list.name.clone())));
     }
     changed
+}
+
+/// Lists without `by` have the shards of their entity.
+fn lists_of_changed_shards(old: &Draft, new: &Draft) -> BTreeSet<(String, String)> {
+    let entities = old.entities.iter().zip(&new.entities);
+    let changed = entities.filter(|(before, entity)| before.shards != entity.shards);
+    let whole = changed.flat_map(|(_, entity)| {
+        let lists = entity.lists.iter().filter(|list| list.by.is_empty());
+        lists.map(|list| (entity.name.clone(), list.name.clone()))
+    });
+    whole.collect()
 }
 
 fn lists_by_changed_enums(old: &Draft, new: &Draft) -> BTreeSet<(String, String)> {

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use futures_util::future::try_join_all;
 use keyloom_model::{Chunk, Delta, Unreadable, attribute, ordinal_of};
 use keyloom_store::Members;
+use keyloom_value::KeyBytes;
 
 use super::READ_MAX;
 use crate::error::unreadable;
@@ -28,29 +30,20 @@ pub(crate) struct ListDelta {
 }
 
 impl Deltas {
-    /// Reads all deltas in a partition, as long as that takes no longer than a read may. They are not
-    /// charged to the budget of a request, which is for results: writers wait when there are too many.
+    /// Reads all deltas in some partitions at once, as long as that takes no longer than a read may.
+    /// They are not charged to the budget of a request, which is for results: writers wait when there
+    /// are too many.
     pub(crate) async fn read(
         rows: Rows<'_>,
-        partition: &[u8],
+        partitions: &[KeyBytes],
         since: Instant,
     ) -> Result<Deltas, Error> {
-        let (partition, mut span) = (Partition::of_table(partition), Span::ALL);
-        let (mut deltas, mut cost) = (Deltas::default(), ReadCost::default());
-        loop {
-            let page = partition.first(&span, PAGE_ROWS).read(rows, &mut cost).await?;
-            if since.elapsed() >= READ_MAX {
-                return Err(Error::Unanswered { rows: page.items.len() });
-            }
-            for row in &page.items {
-                let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
-                let ordinal = ordinal_of(partition.sort_of(row)?).ok_or_else(wrong)?;
-                let delta = Delta::read(row).map_err(|reason| unreadable(row, reason))?;
-                deltas.add(ordinal, &delta);
-            }
-            let Some(last) = &page.last_key else { return Ok(deltas) };
-            span = span.past(partition.sort_of(last)?);
+        let read = partitions.iter().map(|partition| read_partition(rows, partition, since));
+        let mut deltas = Deltas::default();
+        for (ordinal, delta) in try_join_all(read).await?.iter().flatten() {
+            deltas.add(*ordinal, delta);
         }
+        Ok(deltas)
     }
 
     fn add(&mut self, ordinal: u64, delta: &Delta) {
@@ -100,5 +93,29 @@ impl ListDelta {
         joined.keep(range);
         members.or(&joined);
         members.and_not(&self.left);
+    }
+}
+
+/// Reads the deltas in a partition, with their ordinals.
+async fn read_partition(
+    rows: Rows<'_>,
+    partition: &KeyBytes,
+    since: Instant,
+) -> Result<Vec<(u64, Delta)>, Error> {
+    let (partition, mut span) = (Partition::of_table(partition.as_bytes()), Span::ALL);
+    let (mut deltas, mut cost) = (vec![], ReadCost::default());
+    loop {
+        let page = partition.first(&span, PAGE_ROWS).read(rows, &mut cost).await?;
+        if since.elapsed() >= READ_MAX {
+            return Err(Error::Unanswered { rows: page.items.len() });
+        }
+        for row in &page.items {
+            let wrong = || unreadable(row, Unreadable { attribute: attribute::SORT });
+            let ordinal = ordinal_of(partition.sort_of(row)?).ok_or_else(wrong)?;
+            let delta = Delta::read(row).map_err(|reason| unreadable(row, reason))?;
+            deltas.push((ordinal, delta));
+        }
+        let Some(last) = &page.last_key else { return Ok(deltas) };
+        span = span.past(partition.sort_of(last)?);
     }
 }

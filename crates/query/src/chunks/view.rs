@@ -260,8 +260,9 @@ impl ViewReader<'_> {
         if self.view.deltas.is_none() {
             let since = Instant::now();
             let ChunkView { entity, tenant, .. } = self.view;
-            let partition = self.reader.layout.chunks().delta_partition(*entity, tenant.as_ref());
-            let deltas = Deltas::read(self.reader.rows(), partition.as_bytes(), since).await?;
+            let chunks = self.reader.layout.chunks();
+            let partitions = chunks.delta_partitions(*entity, tenant.as_ref());
+            let deltas = Deltas::read(self.reader.rows(), &partitions, since).await?;
             self.view.deltas = Some((since, deltas));
         }
         Ok(())

@@ -1,5 +1,5 @@
 //! Along the index keys by facet: those of each combination of values that can pass are read in the
-//! order of the list, side by side, and merged.
+//! order of the list, side by side and of all shards, and merged.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use crate::fetch::RawKey;
 use crate::list_part::Entry;
 use crate::list_scan::ListScan;
 use crate::nodes::NodeRef;
-use crate::partition::PageRequest;
+use crate::partition::{PageRequest, share};
 use crate::span::Span;
 use crate::{End, Error, ReadCost};
 
@@ -32,8 +32,9 @@ pub(crate) struct AlongFacets {
     pub(crate) node: Option<NodeRef>,
 }
 
-/// The index rows of one combination.
+/// The index rows of one combination in one shard.
 struct Stream {
+    shard: usize,
     /// What is left to read.
     span: Span,
     /// What was read and is not merged yet.
@@ -48,17 +49,19 @@ impl AlongFacets {
         if scan.part.span.is_empty {
             return Ok(End::Exhausted);
         }
-        let (wanted, count) = (scan.wanted(), self.prefixes.len().max(1));
+        let (wanted, shards) = (scan.wanted(), self.facets.shards());
+        let count = (self.prefixes.len() * shards).max(1);
         let rows = match scan.search().is_local() {
             true => (2 * wanted / count).clamp(ROWS_MIN, wanted.max(ROWS_MIN)),
             // One request for each combination fills the page, wherever its entities are.
-            false => wanted.min(scan.rows_left() / count).max(1),
+            false => share(wanted, shards).min(scan.rows_left() / count).max(1),
         };
-        let stream = |prefix: &Prefix| {
+        let stream = |(prefix, shard): (&Prefix, usize)| {
             let (entries, is_read) = (VecDeque::new(), false);
-            Stream { span: scan.part.span.under(prefix), entries, rows, is_read }
+            Stream { shard, span: scan.part.span.under(prefix), entries, rows, is_read }
         };
-        let mut streams: Vec<Stream> = self.prefixes.iter().map(stream).collect();
+        let all = self.prefixes.iter().flat_map(|prefix| (0..shards).map(move |at| (prefix, at)));
+        let mut streams: Vec<Stream> = all.map(stream).collect();
         self.merge(scan, &mut streams).await
     }
 
@@ -73,7 +76,8 @@ impl AlongFacets {
             }
             self.fill(scan, streams).await?;
             let mut some = merged(streams, scan.wanted().max(1), scan.part.direction);
-            // An entity whose facets change while they are read may be in two combinations.
+            // An entity whose facets change while they are read may be in two combinations, and in two
+            // shards while the index catches up with another number of them.
             some.dedup_by(|one, other| one.position == other.position);
             some.retain(|entry| Some(&entry.position) != before.as_ref());
             let Some(last) = some.last().map(|entry| entry.position.clone()) else {
@@ -106,15 +110,15 @@ impl AlongFacets {
 
     /// Reads more of the combinations of which nothing is left to merge.
     async fn fill(&self, scan: &mut ListScan<'_>, streams: &mut [Stream]) -> Result<(), Error> {
-        let partition = self.facets.partition()?;
+        let (partitions, sort) = (self.facets.partitions()?, self.facets.sort());
         let (direction, wanted, rows) = (scan.part.direction, scan.wanted(), scan.reader.rows());
         let empty = streams.iter_mut().filter(|s| s.entries.is_empty() && !s.is_read);
         // No more of one combination than fit on the page, unless what is read is tested.
         let rows_max = if self.node.is_some() { ROWS_MAX } else { wanted.max(1) };
         let read = empty.map(|stream| async {
             let (limit, mut cost) = (stream.rows.min(rows_max), ReadCost::default());
-            let span = &stream.span;
-            let request = PageRequest { partition: &partition, span, direction, limit };
+            let (partition, span) = (&partitions[stream.shard], &stream.span);
+            let request = PageRequest { partition, span, direction, limit };
             let page = request.read(rows, &mut cost).await?;
             Ok::<_, Error>((stream, page, cost))
         });
@@ -123,10 +127,11 @@ impl AlongFacets {
             stream.is_read = page.last_key.is_none();
             stream.rows = stream.rows.saturating_mul(2);
             if let Some(last) = page.items.last().or(page.last_key.as_ref()) {
-                stream.span = stream.span.clone().after(partition.sort_of(last)?, direction);
+                let last = partitions[stream.shard].sort_of(last)?;
+                stream.span = stream.span.clone().after(last, direction);
             }
             for row in page.items {
-                stream.entries.push_back(entry(row, partition.sort(), self.facets.len())?);
+                stream.entries.push_back(entry(row, sort.as_str(), self.facets.len())?);
             }
         }
         Ok(())

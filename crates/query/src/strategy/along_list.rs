@@ -28,7 +28,9 @@ impl AlongList {
     /// Reads more rows with each request: the rows before have shown that few match.
     pub(super) async fn run(&self, scan: &mut ListScan<'_>) -> Result<End, Error> {
         let mut rows = scan.wanted().saturating_mul(2).min(ROWS_AT_ONCE_MAX);
-        let mut rows_max = self.rows_max.map(|rows| scan.state.cost.rows.saturating_add(rows));
+        // Of each shard, as many rows may be read.
+        let rows_max = self.rows_max.map(|rows| rows.saturating_mul(scan.part.shards() as u64));
+        let mut rows_max = rows_max.map(|rows| scan.state.cost.rows.saturating_add(rows));
         loop {
             if rows_max.take_if(|rows_max| scan.state.cost.rows > *rows_max).is_some()
                 && let Some(end) = self.go_on(scan).await?
@@ -43,8 +45,7 @@ impl AlongList {
             if let Some(end) = scan.fetch_in_order(&matching).await? {
                 return Ok(end);
             }
-            let Some(last_key) = &page.last_key else { return Ok(End::Exhausted) };
-            let position = scan.part.position(last_key)?;
+            let Some(position) = page.last else { return Ok(End::Exhausted) };
             // A full page ends behind its last entity, but whether more follow is looked up beyond.
             match scan.wanted() {
                 0 => scan.part.skip(position),
@@ -92,8 +93,7 @@ impl AlongList {
         rows: Vec<Item>,
     ) -> Result<Vec<Entry>, Error> {
         let (layout, of) = (scan.reader.layout, (scan.request.entity, scan.request.list));
-        let ordinal =
-            |row: &Item| layout.lists().ordinal_at(of, scan.part.partition.sort_of(row).ok()?);
+        let ordinal = |row: &Item| layout.lists().ordinal_at(of, scan.part.position(row).ok()?);
         let ordinals: Vec<Option<u64>> = rows.iter().map(ordinal).collect();
         let matches = scan.which_match(&*self.node, &ordinals).await?;
         let kept = rows.into_iter().zip(matches).filter(|(_, matches)| *matches);

@@ -12,7 +12,7 @@ use super::along_list::AlongList;
 use super::along_ordinals::AlongOrdinals;
 use super::chosen::Chosen;
 use super::small_set::SmallSet;
-use crate::facets::{COMBINATIONS_MAX, Facets};
+use crate::facets::Facets;
 use crate::nodes::{Node, NodeRef, Search};
 use crate::plan::SizedPlan;
 use crate::{Error, ListRequest};
@@ -114,7 +114,7 @@ impl Chooser<'_> {
 
     /// None if too many combinations pass.
     pub(crate) async fn merge(&mut self, facets: &Facets) -> Result<Option<Chosen>, Error> {
-        if facets.known_count().is_some_and(|count| count > COMBINATIONS_MAX) {
+        if facets.known_count().is_some_and(|count| count > facets.combinations_max()) {
             return Ok(None);
         }
         let search = &mut self.search;

@@ -52,15 +52,14 @@ async fn step(scan: &mut ListScan<'_>) -> Result<Rest, Error> {
     let wanted = scan.wanted().min(affordable);
     // One more, to know whether more follow.
     let page = scan.page(wanted + 1).await?;
-    let rest = match page.last_key {
+    let rest = match page.last {
         None if page.items.len() <= wanted => Rest::Nothing,
         None | Some(_) => Rest::Maybe,
     };
     let entries = page.items.into_iter().take(wanted).map(|row| scan.part.entry(row));
     let entries = entries.collect::<Result<Vec<Entry>, Error>>()?;
-    if let (true, Some(last_key)) = (entries.is_empty(), &page.last_key) {
-        let position = scan.part.position(last_key)?;
-        scan.pass(position);
+    if let (true, Some(last)) = (entries.is_empty(), page.last) {
+        scan.pass(last);
     }
     for batch in entries.chunks(BATCH_MAX) {
         let is_enough = scan.state.cost.bytes >= scan.request.budget.bytes;

@@ -56,6 +56,10 @@ pub(super) fn add_expiry(entity: &mut DraftEntity, random: &mut Random) {
     }
 }
 
+pub(super) fn add_shards(entity: &mut DraftEntity, random: &mut Random) {
+    entity.shards = *random.pick(&[1, 1, 1, 2, 5]);
+}
+
 pub(super) fn add_read_only(entity: &mut DraftEntity, random: &mut Random) {
     if random.chance(1, 2) {
         entity.read_only = read_only(entity, random);
@@ -152,7 +156,8 @@ pub(super) fn list(entity: &DraftEntity, random: &mut Random) -> Option<DraftLis
         }
         _ => None,
     };
-    let list = DraftList { name, path, by, order, filter, facets };
+    let shards = if !by.is_empty() && random.chance(1, 4) { 3 } else { 1 };
+    let list = DraftList { name, path, by, order, filter, facets, shards };
     // The order of facets has no meaning.
     let set = |fields: &[String]| fields.iter().cloned().collect::<BTreeSet<String>>();
     let is_there = entity.lists.iter().any(|other| {

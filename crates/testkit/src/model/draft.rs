@@ -30,6 +30,8 @@ pub struct DraftEntity {
     pub tenant: Option<String>,
     /// The field that holds the time of expiry.
     pub expires: Option<String>,
+    /// Number of partitions that all its entities are spread over; 1 is omitted.
+    pub shards: u32,
     /// The fields that clients cannot set.
     pub read_only: Vec<String>,
     /// The declared fields.
@@ -136,6 +138,8 @@ pub struct DraftList {
     pub filter: Vec<DraftTest>,
     /// The fields that can narrow it.
     pub facets: Vec<String>,
+    /// Number of partitions it is spread over; omitted if it is 1, and without `by`.
+    pub shards: u32,
 }
 
 /// One entry of `where`.
@@ -254,6 +258,7 @@ impl DraftEntity {
             parent: None,
             tenant: None,
             expires: None,
+            shards: 1,
             read_only: vec![],
             fields: vec![],
             formats: vec![],

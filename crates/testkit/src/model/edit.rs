@@ -113,6 +113,8 @@ kinds! {
     ChangeNumbers => Allowed by declarations::change_numbers;
     /// Adds or removes a handler.
     ChangeHandlers => Allowed by declarations::change_handlers;
+    /// Changes the shards of an entity or of a list.
+    ChangeShards => Allowed by declarations::change_shards;
     /// Removes an entity.
     RemoveEntity => Refused by remove_entity;
     /// Removes a field.

@@ -49,6 +49,7 @@ fn simpler_entities(entity: &DraftEntity) -> Vec<DraftEntity> {
     with(&|entity| entity.combinations.clear());
     with(&|entity| entity.path = None);
     with(&|entity| entity.expires = None);
+    with(&|entity| entity.shards = 1);
     with(&|entity| entity.read_only.clear());
     with(&|entity| entity.formats.clear());
     with(&|entity| entity.tenant = None);
@@ -63,6 +64,7 @@ fn simpler_entities(entity: &DraftEntity) -> Vec<DraftEntity> {
         with(&|entity| entity.lists[index].path = None);
         with(&|entity| entity.lists[index].filter.clear());
         with(&|entity| entity.lists[index].facets.clear());
+        with(&|entity| entity.lists[index].shards = 1);
         for position in 0..list.order.len() {
             with(&|entity| drop(entity.lists[index].order.remove(position)));
         }

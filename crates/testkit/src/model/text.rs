@@ -96,6 +96,7 @@ fn write_entity(text: &mut String, entity: &DraftEntity) {
     if entity.name.len().is_multiple_of(2) {
         line(text, "reference_shards", "2");
     }
+    shards(text, entity.shards);
     names(text, "read_only", &entity.read_only);
     for field in &entity.fields {
         line(text, &format!("fields.{}", field.name), &format!("\"{}\"", spec(field)));
@@ -137,15 +138,16 @@ fn write_queries(text: &mut String, entity: &DraftEntity) {
         names(text, "by", &list.by);
         names(text, "order", &order);
         names(text, "facets", &list.facets);
+        if !list.by.is_empty() {
+            shards(text, list.shards);
+        }
         filter(text, &list.filter);
     }
     for count in &entity.counts {
         let _ = writeln!(text, "[entity.{name}.count.{}]", count.name);
         names(text, "by", &count.by);
         names(text, "split", &count.split);
-        if count.shards > 1 {
-            line(text, "shards", &count.shards.to_string());
-        }
+        shards(text, count.shards);
         filter(text, &count.filter);
     }
     for board in &entity.boards {
@@ -195,6 +197,12 @@ fn unique(unique: &DraftUnique) -> String {
         };
     }
     format!("{{ fields = {}{within}{fold} }}", array(&unique.fields))
+}
+
+fn shards(text: &mut String, shards: u32) {
+    if shards > 1 {
+        line(text, "shards", &shards.to_string());
+    }
 }
 
 fn filter(text: &mut String, tests: &[DraftTest]) {

@@ -103,6 +103,17 @@ pub(super) fn change_facets(draft: &mut Draft, random: &mut Random) -> Option<()
     Some(())
 }
 
+pub(super) fn change_shards(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let shards = *random.pick(&[1, 2, 4]);
+    let mut spread = entity.lists.iter_mut().filter(|list| !list.by.is_empty());
+    match spread.next() {
+        Some(list) if random.chance(1, 2) => list.shards = shards,
+        _ => entity.shards = shards,
+    }
+    Some(())
+}
+
 pub(super) fn add_count(draft: &mut Draft, random: &mut Random) -> Option<()> {
     let entity = some_entity(draft, random);
     entity.counts.extend(count(entity, random));
