@@ -99,6 +99,8 @@ mod answer;
 mod background;
 mod board;
 mod change;
+// A public module, so that what belongs to copies is found in one place.
+pub mod copy;
 mod count;
 mod db;
 mod document;
