@@ -2,6 +2,7 @@
 //! in the source, wherever the copy was interrupted.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use keyloom::copy::{StoreSource, StoreTarget, Summary, summarize};
 use keyloom::events::Job;
@@ -19,6 +20,7 @@ use crate::contents::{Look, first_layout, raw_rows};
 use crate::crash::{ROOMS, large_family};
 use crate::histories::take_step;
 use crate::rig::{assert_clean, end_deletions, engine_at, fold, memory_store_at, open_at};
+use crate::strict_rig::{SharedTable, rules};
 use crate::world::{Depth, Readable, World};
 
 /// A store like DynamoDB: no sets, no additions, no snapshots, and processes share it.
@@ -241,6 +243,40 @@ fn a_copy_keeps_versions_jobs_cursors_and_idempotency_records() {
         fold(&db, &clock);
         assert_clean(&db);
     }
+}
+
+/// Counters and posting lists are rows that many entities share: if each batch wrote them, streams would
+/// cancel each other's transactions.
+#[test]
+fn streams_of_a_copy_do_not_conflict_on_dynamodb() {
+    let clock = ManualClock::new();
+    let from = embedded(&clock);
+    let (db, _) = filled(&from, &clock);
+    for number in 0..300 {
+        let task = json!({ "shop": "s1", "title": "t", "points": number, "tags": { "a": "b" } });
+        block_on(db.create("task", &task)).expect("a task");
+    }
+    let transactions = |latency_ms: u64| {
+        let mut strict = rules();
+        strict.latency = Duration::from_millis(latency_ms);
+        // A request that is refused for lack of capacity is sent again too.
+        (strict.write_units, strict.read_units) = (1e9, 1e9);
+        let table = SharedTable::new(strict);
+        let connection = table.connect();
+        let to: Arc<dyn Store> = Arc::new(InFront(connection.clone()));
+        let options = Options { clock: Arc::new(table.clock.clone()), ..Options::default() };
+        let copying = async {
+            let from = source(&from, &clock).await?;
+            let target = StoreTarget::begin(&from, to, options, 8).await?;
+            target.fill(&from, &|_| {}).await?;
+            target.check(&from, &|_| {}).await?;
+            target.finish().await
+        };
+        table.one(copying).expect("it is copied");
+        connection.counts()["TransactWriteItems"]
+    };
+    // Without latency, no two transactions are in flight at the same time.
+    assert_eq!(transactions(10), transactions(0));
 }
 
 #[test]
