@@ -29,8 +29,14 @@ impl DataSource {
     /// If the store cannot be read or written, or tokens have to be moved from the table that version
     /// 0.1 shared among all databases: without them, a server would need no authentication.
     pub async fn tokens(&self) -> Result<Tokens, String> {
+        self.check_tokens().await?;
+        self.own_tokens().await
+    }
+
+    /// Fails if tokens have to be moved first.
+    pub(crate) async fn check_tokens(&self) -> Result<(), String> {
         match Tokens::are_shared(&*self.store, &self.table).await {
-            Ok(false) => self.own_tokens().await,
+            Ok(false) => Ok(()),
             Ok(true) => Err(shared_tokens(&self.table)),
             Err(error) => Err(error.to_string()),
         }

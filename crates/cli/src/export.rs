@@ -5,9 +5,10 @@ use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches};
 use keyloom_app::operations::{Export, call};
+use keyloom_app::source;
 
 use crate::command::{Command, open_output, output_argument};
-use crate::model_file::{ModelFile, data_argument};
+use crate::model_file::ModelFile;
 use crate::progress::ProgressBar;
 
 pub(crate) const COMMAND: Command = Command { name: "export", describe, run };
@@ -16,7 +17,8 @@ const EXAMPLES: &str = "\
 Each line is one entity; all tenants are exported:
   {\"entity\":\"contact\",\"id\":\"7\",\"tenant\":\"acme\",\"fields\":{\"domain\":\"acme\",\"name\":\"Ann\"}}
 Entities come after those they refer to. Numbers are exact, times are RFC 3339 in UTC, bytes are
-base64. Expired entities are not exported.
+base64. Expired entities are not exported. A data directory is exported as of one moment. DynamoDB has no
+snapshots: what is written meanwhile may be missing.
 
 Examples:
   keyloom export apps/kitchen/model.toml --data ./data --output kitchen.jsonl
@@ -26,13 +28,15 @@ Examples:
       Export two entities to stdout
 
   keyloom export old.toml --data ./old | keyloom import new.toml --data ./new
-      Copy data from one model to another";
+      Copy data from one model to another
+
+  keyloom export model.toml --dynamodb kitchen --region eu-central-1 --output kitchen.jsonl
+      Export a DynamoDB table, with the credentials of the environment or ~/.aws";
 
 fn describe(command: clap::Command) -> clap::Command {
-    command
+    let command = command
         .about("Export entities as JSON Lines")
         .arg(ModelFile::argument())
-        .arg(data_argument("Data directory; a server that has it open runs the command"))
         .arg(output_argument())
         .arg(
             Arg::new("entity")
@@ -41,7 +45,8 @@ fn describe(command: clap::Command) -> clap::Command {
                 .action(ArgAction::Append)
                 .help("Export only this entity; repeatable"),
         )
-        .after_help(EXAMPLES)
+        .after_help(EXAMPLES);
+    source::arguments(command)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom_app::operations::{Import, Input, OnProblem, Summary, call};
+use keyloom_app::source as data;
 
 use crate::command::{Command, json_argument, write_stdout};
-use crate::model_file::{ModelFile, data_argument};
+use crate::model_file::ModelFile;
 use crate::progress::{ProgressBar, grouped};
 
 pub(crate) const COMMAND: Command = Command { name: "import", describe, run };
@@ -17,23 +18,24 @@ const EXAMPLES: &str = "\
 The input is what `keyloom export` writes, in any order. Entities keep their ids; omitted fields get
 their defaults. Existing entities with equal fields are skipped, so an interrupted import can be
 repeated with the same command. Existing entities that differ are errors, unless --replace is given.
+A data directory or table that does not exist is created. To load much data into DynamoDB, import it into
+a directory and run `keyloom copy`: that is faster and costs less.
 
 Examples:
   keyloom import apps/kitchen/model.toml --data ./data kitchen.jsonl
       Stop at the first line that cannot be imported; later lines may have been imported too
 
   gunzip -c kitchen.gz | keyloom import apps/kitchen/model.toml --data ./data --keep-going
-      Report every line that cannot be imported, and import the others";
+      Report every line that cannot be imported, and import the others
+
+  keyloom import apps/kitchen/model.toml --dynamodb kitchen --region eu-central-1 kitchen.jsonl
+      Import into a DynamoDB table, with the credentials of the environment or ~/.aws";
 
 fn describe(command: clap::Command) -> clap::Command {
     let flag = |name: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue);
-    command
+    let command = command
         .about("Import entities from JSON Lines")
         .arg(ModelFile::argument())
-        .arg(data_argument(
-            "Data directory, created if missing; a server that has it open runs the\n\
-             command",
-        ))
         .arg(
             Arg::new("file")
                 .value_name("FILE")
@@ -43,7 +45,8 @@ fn describe(command: clap::Command) -> clap::Command {
         .arg(flag("keep-going").help("Continue after lines that cannot be imported"))
         .arg(flag("replace").help("Overwrite existing entities that differ"))
         .arg(json_argument())
-        .after_help(EXAMPLES)
+        .after_help(EXAMPLES);
+    data::arguments(command)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {

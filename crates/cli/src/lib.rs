@@ -9,6 +9,7 @@ mod check;
 mod command;
 mod compact;
 mod completions;
+mod copied;
 mod copy;
 mod demo;
 mod dynamodb;

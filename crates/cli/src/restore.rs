@@ -8,7 +8,7 @@ use keyloom_app::operations::{Progress, create};
 use keyloom_store::{Engine, Moment, Options, Restore};
 
 use crate::command::{Command, json_argument, time, write_stdout};
-use crate::copy::{format_copied, target, target_argument};
+use crate::copied::{format_copied, target, target_argument};
 use crate::progress::ProgressBar;
 
 pub(crate) const COMMAND: Command = Command { name: "restore", describe, run };

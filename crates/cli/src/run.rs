@@ -6,8 +6,8 @@ use keyloom_app::{Environment, exit};
 
 use crate::command::{Command, PROGRAM};
 use crate::{
-    backup, chart, check, compact, completions, demo, dynamodb, explain, export, health, import,
-    jobs, restore, scrub, serve, status, token, verify,
+    backup, chart, check, compact, completions, copy, demo, dynamodb, explain, export, health,
+    import, jobs, restore, scrub, serve, status, token, verify,
 };
 
 /// Every command, in the order of `--help`: models, serving, data, backups, setup.
@@ -28,6 +28,7 @@ const COMMANDS: &[Command] = &[
     explain::COMMAND,
     backup::COMMAND,
     restore::COMMAND,
+    copy::COMMAND,
     compact::COMMAND,
     completions::COMMAND,
 ];

@@ -40,6 +40,7 @@
 mod endpoint;
 mod expression;
 mod index_rows;
+mod item_json;
 mod json;
 #[cfg(feature = "remote")]
 mod remote;
@@ -51,6 +52,7 @@ mod wire;
 
 pub use endpoint::{Endpoint, EndpointOptions, Reply};
 pub use expression::{ExpressionError, Printer, Substitutions};
+pub use item_json::{item_from_json, item_to_json};
 #[cfg(feature = "remote")]
 pub use remote::{Consumed, Keys, Remote, RemoteOptions};
 pub use strict::{Heat, Strict, StrictOptions};

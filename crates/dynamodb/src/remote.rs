@@ -3,6 +3,7 @@
 //! A request is validated by the rules of [`keyloom_store`] before it is sent, so that every store
 //! rejects it for the same reason. The service reports what only it can know.
 
+mod backups;
 mod batches;
 mod capacity;
 mod codes;

@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::events::{Checkpoints, Heart, Lags};
 use crate::explain::Watch;
 use crate::ordinals::Ordinals;
-use crate::schema::{Head, Schema, Stored, complete_switch, open_schema, reopen_schema};
+use crate::schema::{Head, Opened, Schema, Stored, complete_switch, open_schema, reopen_schema};
 use crate::scope::Scope;
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
 use crate::write::{Attempts, Executor, Fence, FencedBy, Groups, Registry, Turns, WriteContext};
@@ -155,6 +155,16 @@ impl Shared {
     async fn open(model: &str, store: Arc<dyn Store>, options: Options) -> Result<Shared, Error> {
         let table = TableName::new(&options.table).map_err(keyloom_store::Error::from)?;
         let opened = open_schema(model, &*store, &table, &options).await?;
+        Shared::new(opened, store, table, options)
+    }
+
+    /// The state of a database that was opened.
+    pub(crate) fn new(
+        opened: Opened,
+        store: Arc<dyn Store>,
+        table: TableName,
+        options: Options,
+    ) -> Result<Shared, Error> {
         let stamps = Stamps::new(options.clock.clone(), options.entropy);
         let fence = match store.opening() {
             Some(_) => None,

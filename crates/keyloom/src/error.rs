@@ -236,6 +236,18 @@ pub enum Error {
         /// When the newer model was created, in milliseconds since 1970.
         since_ms: i64,
     },
+    /// The table is being filled by a copy that is not finished.
+    #[error(
+        "The table holds an unfinished copy: run the same `keyloom copy` again to finish it, or remove \
+         the data and copy again."
+    )]
+    UnfinishedCopy,
+    /// A copy cannot begin, continue or end.
+    #[error("{reason}")]
+    Copy {
+        /// What is wrong, and how to fix it.
+        reason: String,
+    },
     /// The request itself is invalid: a limit, a range.
     #[error("{0}")]
     Request(RequestError),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{EntityId, Layout, RowName};
 use keyloom_query::Reader;
-use keyloom_store::{Read, Scan, yield_point};
+use keyloom_store::{Error as StoreError, Read, Scan, yield_point};
 use keyloom_value::{Item, Value};
 
 use crate::answer::Answer;
@@ -27,6 +27,7 @@ const PAGE_ROWS: u32 = 2000;
 pub struct Export {
     shared: Arc<Shared>,
     schema: Arc<Schema>,
+    /// A snapshot, or the store itself if it has none.
     snapshot: Arc<dyn Read>,
     now_ms: i64,
     tenant: Option<Value>,
@@ -40,11 +41,13 @@ pub struct Export {
 
 impl Db {
     /// Starts an export of all entities of the named kinds, or of all kinds if none is named, as of this
-    /// moment. In the database of a tenant, it does not contain entities of other tenants.
+    /// moment. In the database of a tenant, it does not contain entities of other tenants. On a store
+    /// without snapshots, such as DynamoDB, each page is of its own moment: what is written meanwhile may
+    /// be missing, also an entity that others refer to.
     ///
     /// # Errors
     ///
-    /// If a kind does not exist, or the store fails or has no snapshots.
+    /// If a kind does not exist, or the store fails.
     pub fn export<'a>(&'a self, entities: &'a [&'a str]) -> Answer<'a, Export> {
         Box::pin(Export::begin(self, entities))
     }
@@ -63,8 +66,12 @@ impl Export {
         let store = &db.shared.store;
         let rows = store.describe_table(db.shared.table.clone()).await?.items;
         let progress = Progress { rows: 0, rows_total: rows * passes.len() as u64 };
+        let snapshot = match store.snapshot().await {
+            Err(StoreError::Unsupported { .. }) => store.clone() as Arc<dyn Read>,
+            snapshot => snapshot?,
+        };
         Ok(Export {
-            snapshot: store.snapshot().await?,
+            snapshot,
             now_ms: db.shared.now_ms(),
             tenant: db.tenant.clone(),
             shared: db.shared.clone(),

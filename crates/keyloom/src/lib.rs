@@ -77,6 +77,7 @@
 //!   with [`Record::to`], or JSON with [`Record::to_json`].
 //! - [`Db::export`] returns everything as of one moment as [`Entry`]s, which are lines of JSON;
 //!   [`Db::import`] imports them with their ids.
+//! - [`mod@copy`] moves a whole database into another store, with versions and jobs.
 //! - [`events`] call handlers after changes, and jobs run at any time ([`Db::work`],
 //!   [`Db::schedule`]).
 //! - [`Db::explained`] reports how lists are read, and what reads cost ([`explain`]).
@@ -100,6 +101,8 @@ mod answer;
 mod background;
 mod board;
 mod change;
+// A public module, so that what belongs to copies is found in one place.
+pub mod copy;
 mod count;
 mod db;
 mod document;

@@ -12,11 +12,14 @@ use std::collections::BTreeSet;
 
 use keyloom_model::{BoardId, CountId, Entity, EntityId, Layout, ListId, Model, UniqueId};
 
-pub(crate) use head::Head;
+pub(crate) use head::{Fingerprint, Head, copy_key};
 pub(crate) use layouts::{Former, Layouts, without_presence};
-pub(crate) use open::{open_schema, reopen_schema};
+pub(crate) use open::{Opened, open_schema, open_stored, reopen_schema};
 pub(crate) use permits::{complete_switch, create_permits, permit_key};
-pub(crate) use stored::{Position, Stored, remove_revision, write_progress};
+pub(crate) use stored::{
+    Position, Revision, Stored, remove_revision, write_copied, write_progress,
+};
+pub(crate) use table::ensure_table;
 
 /// The current model, with everything that reading and writing by it needs.
 #[derive(Debug)]

@@ -11,6 +11,7 @@ mod producer;
 mod summary;
 
 use std::sync::mpsc;
+use std::time::Duration;
 
 use keyloom::{Db, Existing};
 use keyloom_model::Layout;
@@ -56,7 +57,28 @@ impl Operation for Import {
         let produce = Box::new(move |to: &mut Producer| lines::read(lines, to));
         let existing = if self.replace { Existing::Replace } else { Existing::Keep };
         let produced = Produced { total: self.bytes, produce };
-        import_entries(&db, produced, (existing, self.on_problem), channel).await
+        let summary = import_entries(&db, produced, (existing, self.on_problem), channel).await?;
+        if db.is_shared() && summary.created + summary.replaced > 0 {
+            fold(&db).await?;
+        }
+        Ok(summary)
+    }
+}
+
+/// How long a delta of posting lists is left alone before it is folded, and a little more.
+const FOLD_AFTER: Duration = Duration::from_millis(6_100);
+
+/// Folds the deltas that the import has left, because no server may be running that does. Without it,
+/// every filter would read all of them.
+async fn fold(db: &Db) -> Result<(), String> {
+    let said = |error: keyloom::Error| error.to_string();
+    db.fold().await.map_err(said)?;
+    loop {
+        tokio::time::sleep(FOLD_AFTER).await;
+        // None are left, or a server folds them.
+        if db.fold().await.map_err(said)? == 0 {
+            return Ok(());
+        }
     }
 }
 

@@ -7,6 +7,7 @@ mod arguments;
 mod aws_settings;
 mod charts;
 mod copies;
+mod copying;
 mod damaged_files;
 mod deep;
 mod environment;

@@ -60,6 +60,16 @@ impl Remote {
         self.service.meter.total()
     }
 
+    /// Starts an on-demand backup of a table, the service's own; returns its resource name (ARN). Other
+    /// servers with its protocol may not have such backups.
+    ///
+    /// # Errors
+    ///
+    /// If the service refuses.
+    pub fn create_backup(&self, table: TableName, name: String) -> Answer<'_, String> {
+        self.call(move |service| async move { service.create_backup(&table, &name).await })
+    }
+
     fn call<T, F>(&self, work: impl FnOnce(Arc<Service>) -> F + Send + 'static) -> Answer<'_, T>
     where
         T: Send + 'static,

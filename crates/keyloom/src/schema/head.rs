@@ -13,6 +13,8 @@ use crate::error::Error;
 pub(super) const MODEL: &str = "model";
 /// The sort key of the head.
 pub(super) const HEAD: &str = "head";
+/// The sort key of the record of an unfinished copy.
+pub(super) const COPY: &str = "copy";
 const REVISION: &str = "revision";
 const EDIT: &str = "edit";
 const EPOCH: &str = "epoch";
@@ -126,7 +128,7 @@ impl Head {
             item.insert(EPOCH, u64::from(self.epoch));
             item.insert(FENCED, u64::from(self.fenced));
         }
-        let former = self.former.iter().map(|model| Value::B(model.0.to_vec()));
+        let former = self.former.iter().map(|model| model.to_value());
         item.insert(FORMER, Value::L(former.collect()));
         item.insert(SECRET, self.secret.to_vec());
         Put::new(table, item).when(match before {
@@ -137,6 +139,10 @@ impl Head {
 }
 
 impl Fingerprint {
+    pub(crate) fn to_value(self) -> Value {
+        Value::B(self.0.to_vec())
+    }
+
     fn of(text: &str) -> Fingerprint {
         let hash: [u8; 32] = Sha256::digest(text).into();
         let mut fingerprint = [0; FINGERPRINT_BYTES];
@@ -144,13 +150,18 @@ impl Fingerprint {
         Fingerprint(fingerprint)
     }
 
-    fn read(value: &Value) -> Option<Fingerprint> {
+    pub(crate) fn read(value: &Value) -> Option<Fingerprint> {
         value.as_b()?.try_into().ok().map(Fingerprint)
     }
 }
 
 fn head_key() -> RowKey {
     RowKey::system(MODEL, &[HEAD.into()])
+}
+
+/// The key of the record of an unfinished copy.
+pub(crate) fn copy_key() -> RowKey {
+    RowKey::system(MODEL, &[COPY.into()])
 }
 
 pub(super) fn number(value: &Value) -> Option<u32> {

@@ -68,6 +68,7 @@ impl Opening<'_> {
                 ensure_table(self.store, self.table, &layout).await?;
                 Ok(None)
             }
+            Ok(Some(Stored { copy: Some(_), .. })) => Err(Error::UnfinishedCopy),
             stored => stored,
         }
     }
@@ -167,6 +168,12 @@ impl Opening<'_> {
             progress: Position::default(),
         }
     }
+}
+
+/// Opens a table under its own model, which is in force already.
+pub(crate) fn open_stored(stored: &Stored) -> Result<Opened, Error> {
+    let schema = reopen_schema(stored)?;
+    Ok(Opened { schema, cursor_key: CursorKey::new(stored.head.secret) })
 }
 
 /// Reloads the schema of the model in force.

@@ -4,6 +4,7 @@
 //! ("m", "model") / "head"            see `head.rs`
 //! ("m", "model") / revision          slots, time of creation, what is left to do
 //! ("m", "model") / revision, number  a piece of the model file
+//! ("m", "model") / "copy"            see `copy/record.rs`; only while a copy is unfinished
 //! ```
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +15,7 @@ use keyloom_store::{CancelReason, Delete, Put, Store, TableName, TransactAction,
 use keyloom_value::{Item, KeyBytes, Value};
 
 use super::Pending;
-use super::head::{HEAD, Head, MODEL, number};
+use super::head::{COPY, HEAD, Head, MODEL, number};
 use crate::error::Error;
 use crate::system_rows::system_rows;
 
@@ -39,6 +40,9 @@ pub(crate) struct Stored {
     pub(crate) head: Head,
     /// Every revision that rows may have.
     pub(crate) revisions: BTreeMap<u32, Revision>,
+    /// The record of the copy that fills the table, until it is finished. Versions that know no copies
+    /// cannot read the rows of the model while it is there.
+    pub(crate) copy: Option<Item>,
 }
 
 /// A model that is or was in force.
@@ -81,12 +85,14 @@ impl Stored {
     fn read(rows: &[Item]) -> Option<Stored> {
         let (mut head, mut revisions) = (None, BTreeMap::<u32, Revision>::new());
         let mut pieces: Vec<(u32, &str)> = vec![];
+        let mut copy = None;
         for row in rows {
             let sort = KeyBytes::decode(row.get(SORT)?.as_b()?).ok()?;
             match &sort[..] {
                 [Value::S(name)] if name == HEAD => {
                     head = Some(Head::read(row)?);
                 }
+                [Value::S(name)] if name == COPY => copy = Some(row.clone()),
                 [revision] => {
                     revisions.insert(number(revision)?, Revision::read(row)?);
                 }
@@ -99,7 +105,7 @@ impl Stored {
             revisions.get_mut(&revision)?.text.push_str(piece);
         }
         let head = head.filter(|head| revisions.contains_key(&head.revision))?;
-        Some(Stored { head, revisions })
+        Some(Stored { head, revisions, copy })
     }
 
     pub(crate) fn current(&self) -> Option<&Revision> {
@@ -124,9 +130,30 @@ pub(crate) async fn write_fenced(
 pub(crate) async fn write_revision(
     store: &dyn Store,
     table: &TableName,
-    (head, before): (&Head, Option<&Head>),
+    heads: (&Head, Option<&Head>),
     revision: &Revision,
 ) -> Result<bool, Error> {
+    happens(store, revision_actions(table, heads, revision)).await
+}
+
+/// Writes the model of a table that a copy is about to fill, and the record of the copy. Returns false
+/// if the table has a model already.
+pub(crate) async fn write_copied(
+    store: &dyn Store,
+    table: &TableName,
+    (head, revision): (&Head, &Revision),
+    record: Item,
+) -> Result<bool, Error> {
+    let mut actions = revision_actions(table, (head, None), revision);
+    actions.push(TransactAction::Put(Put::new(table, record)));
+    happens(store, actions).await
+}
+
+fn revision_actions(
+    table: &TableName,
+    (head, before): (&Head, Option<&Head>),
+    revision: &Revision,
+) -> Vec<TransactAction> {
     let number = head.revision;
     let mut actions = vec![TransactAction::Put(head.put(table, before))];
     let put = |item| TransactAction::Put(Put::new(table, item));
@@ -143,7 +170,7 @@ pub(crate) async fn write_revision(
         let key = piece_key(piece as u64).to_item();
         actions.push(TransactAction::Delete(Delete::new(table, key)));
     }
-    happens(store, actions).await
+    actions
 }
 
 /// Writes the progress of a backfill; returns false if the stored models have changed since the head

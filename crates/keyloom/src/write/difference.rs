@@ -10,7 +10,7 @@ use super::deltas::PlannedDelta;
 /// The maximum number of actions in one transaction.
 pub(crate) const ACTIONS_MAX: usize = 100;
 /// The maximum size of the rows in one transaction, which can have 4 MB.
-const BYTES_MAX: usize = 3 * 1024 * 1024;
+pub(crate) const BYTES_MAX: usize = 3 * 1024 * 1024;
 
 /// Everything that one transaction writes.
 #[derive(Debug, Default)]
@@ -33,14 +33,18 @@ impl Difference {
 
     /// Whether it fits into one transaction with this many other actions.
     pub(crate) fn fits(&self, others: usize) -> bool {
+        self.rows_max() + others <= ACTIONS_MAX && self.bytes() < BYTES_MAX
+    }
+
+    /// The size of what it writes.
+    pub(crate) fn bytes(&self) -> usize {
         let put_bytes = |planned: &PlannedAction| match &planned.action {
             TransactAction::Put(put) => put.item.size(),
             TransactAction::Update(_) | TransactAction::Delete(_) | TransactAction::Check(_) => 0,
         };
         let put_bytes = self.actions.iter().map(put_bytes);
         let bytes = put_bytes.chain(self.postings.iter().map(SetChange::bytes));
-        let bytes: usize = bytes.chain(self.deltas.iter().map(PlannedDelta::bytes)).sum();
-        self.rows_max() + others <= ACTIONS_MAX && bytes < BYTES_MAX
+        bytes.chain(self.deltas.iter().map(PlannedDelta::bytes)).sum()
     }
 }
 

@@ -263,8 +263,9 @@ impl Planner<'_> {
             let before = before.transpose()?.unwrap_or_default();
             if let Some(new) = &transition.after {
                 let after = self.layouts.counters_after(new, &tombstones.pending)?;
-                // A counter that it already contributes to needs no room.
-                for counter in &after {
+                // A counter that it already contributes to needs no room, here or where it is copied from.
+                let is_copied = transition.references == References::Copied;
+                for counter in after.iter().filter(|_| !is_copied) {
                     let room = self.layouts.current.counters().check_room(new.key.entity, counter);
                     room.or_else(|error| before.contains(counter).then_some(()).ok_or(error))?;
                 }
@@ -372,6 +373,9 @@ impl Planner<'_> {
 
     fn new_targets(&self, transition: &Transition, after: &Image) -> Vec<(FieldId, EntityKey)> {
         let (before, references) = (transition.before.as_ref(), transition.references);
+        if references == References::Copied {
+            return vec![];
+        }
         let layout = &self.layouts.current;
         let entity = layout.model().entity(after.key.entity);
         let target = |(field, target, id): (FieldId, EntityId, &str)| {

@@ -23,6 +23,8 @@ pub(crate) enum References {
     Checked,
     /// They need not: an exported list may contain ids of deleted entities.
     Trusted,
+    /// No target is checked, not even those of single references: a copy writes entities in any order.
+    Copied,
 }
 
 /// What happens to the tombstones of a row when it is rewritten.

@@ -6,6 +6,7 @@ mod cascades;
 mod cases;
 mod contention;
 mod contents;
+mod copying;
 mod counting;
 mod crash;
 mod crash_model;
