@@ -8,6 +8,8 @@ mod finding;
 mod number;
 mod own;
 mod position;
+mod recount;
+mod replay;
 mod sets;
 
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, SORT, VERSION};

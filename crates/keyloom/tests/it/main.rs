@@ -46,6 +46,7 @@ mod racing_deletions;
 // The generators of the model's own tests: one set of entities and documents for both crates.
 #[path = "../../../model/tests/it/random_entity.rs"]
 mod random_entity;
+mod recounting;
 mod reference_lists;
 mod regressions;
 mod rig;
@@ -54,6 +55,7 @@ mod rolling_random;
 mod round_trip;
 mod strict_feed;
 mod strict_rig;
+mod strict_verifying;
 mod strict_workers;
 mod tag_bounds;
 mod tag_reads;
