@@ -41,9 +41,23 @@ pub(super) struct Counted {
     /// The stored row.
     pub(super) found: Option<Item>,
     /// The round of reading the feed that last changed it or what is added to it; 0 is the scan.
-    pub(super) touched: u32,
+    touched: u32,
     /// In how many rounds, up to the current one, it was what it should be.
-    pub(super) right_rounds: u32,
+    right_rounds: u32,
+    pub(super) known: Known,
+}
+
+/// What is known of a counter for certain. It stays true, whatever is written afterwards.
+#[derive(Debug, Default, PartialEq)]
+pub(super) enum Known {
+    #[default]
+    Nothing,
+    Right,
+    /// With the sum and the row of one moment.
+    Wrong {
+        expected: i64,
+        found: Option<Item>,
+    },
 }
 
 /// Which rows are known.
@@ -67,6 +81,11 @@ struct Said {
 }
 
 impl Counted {
+    /// The sum and the row of one moment.
+    pub(super) fn at_rest(expected: i64, found: Option<Item>) -> Counted {
+        Counted { expected, found, ..Counted::default() }
+    }
+
     /// Whether the stored row is what it should be. A row with 0 may remain.
     pub(super) fn is_right(&self, counter: &Counter) -> bool {
         let value = self.found.as_ref().and_then(Counter::value_of);
@@ -116,19 +135,27 @@ impl<'v> Recount<'v> {
         self.round += 1;
     }
 
-    /// Ends a round: notes which counters are what they should be.
-    pub(super) fn end_round(&mut self) {
+    /// Ends a round. What has rested for so many rounds is known; and what was right at the end of so
+    /// many in a row. Returns whether everything is.
+    pub(super) fn end_round(&mut self, rest_rounds: u32) -> bool {
+        let (round, mut is_all) = (self.round, true);
         for (counter, counted) in &mut self.counters {
-            counted.right_rounds = match counted.is_right(counter) {
-                true => counted.right_rounds + 1,
-                false => 0,
-            };
+            if counted.known != Known::Nothing {
+                continue;
+            }
+            let has_rested = round.saturating_sub(counted.touched) >= rest_rounds;
+            let is_right = counted.is_right(counter);
+            counted.right_rounds = if is_right { counted.right_rounds + 1 } else { 0 };
+            if is_right && (has_rested || counted.right_rounds >= rest_rounds) {
+                counted.known = Known::Right;
+            } else if has_rested {
+                let (expected, found) = (counted.expected, counted.found.clone());
+                counted.known = Known::Wrong { expected, found };
+            } else {
+                is_all = false;
+            }
         }
-    }
-
-    /// How many rounds ago a counter, or what is added to it, has changed.
-    pub(super) fn rested(&self, counted: &Counted) -> u32 {
-        self.round.saturating_sub(counted.touched)
+        is_all
     }
 
     /// Counts a row of a scan.

@@ -12,10 +12,9 @@
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
-use keyloom_model::Counter;
 use keyloom_store::{Error as StoreError, Invalid, Scan, Segment};
 
-use super::recount::{Counted, Recount};
+use super::recount::{Counted, Known, Recount};
 use super::{Finding, Problem, Verifier, show_key};
 use crate::error::Error;
 use crate::events::{Feed, Position};
@@ -24,8 +23,7 @@ use crate::events::{Feed, Position};
 const SEGMENTS: u32 = 8;
 /// How many changes of a shard are read at once.
 const CHANGES: usize = 500;
-/// How long to wait between two rounds of reading the feed.
-/// A shard can be read five times a second.
+/// How long to wait between two rounds of reading the feed: a shard can be read five times a second.
 const PAUSE: Duration = Duration::from_millis(300);
 /// For how many rounds a counter must rest. Streams of the service are usually behind by less than a
 /// second, and return empty pages at times: after so many, what belongs together was read.
@@ -38,14 +36,6 @@ pub(super) struct Replayed<'v> {
     pub(super) recount: Recount<'v>,
     /// What could not be recounted.
     pub(super) unchecked: Vec<Finding>,
-}
-
-/// What is known of a counter after a round.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verdict {
-    Right,
-    Wrong,
-    Open,
 }
 
 impl Verifier<'_> {
@@ -86,11 +76,7 @@ impl Verifier<'_> {
                 });
                 has_more = changes.await?;
             }
-            recount.end_round();
-            let is_open = |(counter, counted): (&Counter, &Counted)| {
-                verdict(recount, counter, counted) == Verdict::Open
-            };
-            if recount.is_outdated || !recount.counters.iter().any(is_open) {
+            if recount.end_round(REST_ROUNDS) || recount.is_outdated {
                 break;
             }
             self.shared.clock.sleep(PAUSE).await;
@@ -103,18 +89,25 @@ impl Verifier<'_> {
         if recount.is_outdated {
             return self.none_of(recount, "The model has changed meanwhile: verify again");
         }
-        let counters = std::mem::take(&mut recount.counters);
-        let (open, known) = counters
-            .into_iter()
-            .partition(|(counter, counted)| verdict(&recount, counter, counted) == Verdict::Open);
-        recount.counters = known;
-        let unchecked = |counter: &Counter| {
-            let what = format!("the counter {}", show_key(&counter.key().to_item()));
-            let reason = "It has changed all the time: verify again when less is written";
-            self.unchecked(what, reason)
-        };
-        let open: std::collections::BTreeMap<Counter, Counted> = open;
-        let unchecked = open.keys().map(unchecked).collect();
+        let mut unchecked = vec![];
+        for (counter, counted) in std::mem::take(&mut recount.counters) {
+            match counted.known {
+                Known::Nothing => {
+                    let what = format!("the counter {}", show_key(&counter.key().to_item()));
+                    let reason = "It has changed all the time: verify again when less is written";
+                    unchecked.push(self.unchecked(what, reason));
+                }
+                Known::Wrong { expected, found } => {
+                    recount.counters.insert(counter, Counted::at_rest(expected, found));
+                }
+                // It can be between two changes of one transaction now.
+                Known::Right => {
+                    if counted.is_right(&counter) {
+                        recount.counters.insert(counter, counted);
+                    }
+                }
+            }
+        }
         Replayed { recount, unchecked }
     }
 
@@ -165,16 +158,6 @@ impl Verifier<'_> {
             scans = rest;
         }
         Ok(())
-    }
-}
-
-/// Decides whether a counter is known after a round.
-fn verdict(recount: &Recount<'_>, counter: &Counter, counted: &Counted) -> Verdict {
-    let has_rested = recount.rested(counted) >= REST_ROUNDS;
-    match counted.is_right(counter) {
-        true if has_rested || counted.right_rounds >= REST_ROUNDS => Verdict::Right,
-        false if has_rested => Verdict::Wrong,
-        true | false => Verdict::Open,
     }
 }
 
