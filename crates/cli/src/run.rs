@@ -7,7 +7,7 @@ use keyloom_app::{Environment, exit};
 use crate::command::{Command, PROGRAM};
 use crate::{
     backup, chart, check, compact, completions, demo, dynamodb, explain, export, health, import,
-    jobs, restore, scrub, serve, status, token, verify,
+    infrastructure, jobs, restore, scrub, serve, status, token, verify,
 };
 
 /// Every command, in the order of `--help`: models, serving, data, backups, setup.
@@ -29,6 +29,7 @@ const COMMANDS: &[Command] = &[
     backup::COMMAND,
     restore::COMMAND,
     compact::COMMAND,
+    infrastructure::COMMAND,
     completions::COMMAND,
 ];
 

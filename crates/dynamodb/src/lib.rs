@@ -37,6 +37,7 @@
 //! Unsupported features, such as the legacy parameters that expressions replaced, are rejected with
 //! a message that names the replacement; `COMPAT.md` lists them.
 
+mod actions;
 mod consumption;
 mod endpoint;
 mod expression;
@@ -50,6 +51,7 @@ mod tests;
 mod units;
 mod wire;
 
+pub use actions::{ACTIONS, Action, Purpose};
 pub use consumption::Consumption;
 pub use endpoint::{Endpoint, EndpointOptions, Reply};
 pub use expression::{ExpressionError, Printer, Substitutions};
