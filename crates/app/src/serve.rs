@@ -70,7 +70,7 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let reserved = listen::reserve(arguments)?;
     let (default, options) = (served.default_directory, listen::options(arguments));
     let opened = source::open_or_create(arguments, default, options).await?;
-    let Opened { source, name, flag, engine } = opened;
+    let Opened { source, name, flag, engine, consumption } = opened;
     let _watch = engine.as_ref().map(DamageWatch::start);
     let tokens = Arc::new(source.tokens().await?);
     admin_token::ensure(&tokens, admin.as_ref()).await?;
@@ -84,8 +84,9 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
         handlers.check(&db).map_err(|error| error.to_string())?;
     }
     let pages = [pages, pages::named(arguments)?].concat();
+    let name_of_service = served.name.to_owned();
     let options =
-        RestOptions { name: served.name.to_owned(), closed, pages, engine: engine.clone() };
+        RestOptions { name: name_of_service, closed, pages, engine: engine.clone(), consumption };
     let rest = Rest::new(db.clone(), tokens.clone(), routes, options)?;
     let greeting = rest.greeting();
     let config = listen::config(arguments, default_limits())?;

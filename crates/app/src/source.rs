@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::{Arg, ArgGroup, ArgMatches, value_parser};
 use keyloom::{Db, SystemClock, SystemEntropy};
-use keyloom_dynamodb::{Remote, RemoteOptions};
+use keyloom_dynamodb::{Consumption, Remote, RemoteOptions};
 use keyloom_server::Tokens;
 use keyloom_store::{Engine, Options, Store, TableName};
 
@@ -85,6 +85,8 @@ pub struct Opened {
     pub flag: String,
     /// The engine to close at the end, if the data is in a directory.
     pub engine: Option<Arc<Engine>>,
+    /// What is consumed of DynamoDB, if the data is there.
+    pub consumption: Option<Arc<Consumption>>,
 }
 
 /// Adds the options that select existing data.
@@ -154,7 +156,8 @@ fn in_directory(directory: &Path, engine: Arc<Engine>) -> Opened {
     let table = keyloom::Options::default().table;
     let source = DataSource { store: engine.clone(), table, allow_older_model: false };
     let name = directory.display().to_string();
-    Opened { source, flag: format!("--data {name}"), name, engine: Some(engine) }
+    let flag = format!("--data {name}");
+    Opened { source, flag, name, engine: Some(engine), consumption: None }
 }
 
 /// DynamoDB, if the arguments name a table there; the table need not exist yet.
@@ -173,6 +176,7 @@ async fn open_remote(arguments: &ArgMatches) -> Result<Option<Opened>, String> {
     // Only servers take this option.
     let allow_older_model = arguments.try_get_one::<bool>("allow-older-model").ok().flatten();
     let allow_older_model = allow_older_model.copied().unwrap_or(false);
+    let consumption = Some(remote.consumption());
     let source = DataSource { store: Arc::new(remote), table, allow_older_model };
-    Ok(Some(Opened { source, name, flag, engine: None }))
+    Ok(Some(Opened { source, name, flag, engine: None, consumption }))
 }

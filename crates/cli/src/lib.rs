@@ -17,6 +17,7 @@ mod explain;
 mod export;
 mod health;
 mod import;
+mod infrastructure;
 mod jobs;
 mod model_file;
 mod progress;

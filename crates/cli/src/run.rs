@@ -7,7 +7,7 @@ use keyloom_app::{Environment, exit};
 use crate::command::{Command, PROGRAM};
 use crate::{
     backup, chart, check, compact, completions, copy, demo, dynamodb, explain, export, health,
-    import, jobs, restore, scrub, serve, status, token, verify,
+    import, infrastructure, jobs, restore, scrub, serve, status, token, verify,
 };
 
 /// Every command, in the order of `--help`: models, serving, data, backups, setup.
@@ -30,6 +30,7 @@ const COMMANDS: &[Command] = &[
     restore::COMMAND,
     copy::COMMAND,
     compact::COMMAND,
+    infrastructure::COMMAND,
     completions::COMMAND,
 ];
 

@@ -17,7 +17,7 @@ pub(crate) const COMMAND: Command = Command { name: "verify", describe, run };
 const EXAMPLES: &str = "\
 Examples:
   keyloom verify apps/kitchen/model.toml --data ./data
-      Report every row that differs; exit with 1 if there is one
+      Report every row that differs; exit with 1 if there is one, or if anything could not be checked
 
   keyloom verify apps/kitchen/model.toml --data ./data --repair
       Repair what can be repaired; exit with 1 if anything remains
@@ -30,10 +30,11 @@ Examples:
       no backup. The rest is lost permanently, so copy the directory first
 
   keyloom verify apps/kitchen/model.toml --data ./data --json
-      Print one JSON line for each difference, and a summary line
+      Print one JSON line for each difference and for what could not be checked, and a summary line
 
   keyloom verify apps/kitchen/model.toml --dynamodb kitchen --region eu-central-1
-      Verify a DynamoDB table, with the credentials of the environment or ~/.aws";
+      Verify a DynamoDB table, with the credentials of the environment or ~/.aws. Counts and
+      leaderboards are recounted with the stream of the table, so nobody has to stop writing";
 
 fn describe(command: clap::Command) -> clap::Command {
     let command = command
@@ -89,12 +90,13 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     })?;
     drop(bar);
     write_stdout(&format_summary(verified, is_json))?;
-    match (verified.left, repair) {
-        (0, _) => Ok(()),
-        (_, false) => {
+    match (verified.left, verified.unchecked, repair) {
+        (0, 0, _) => Ok(()),
+        (0, _, _) => Err("not everything could be checked: see above.".to_owned()),
+        (_, _, false) => {
             Err("stored rows differ from the model: see above, repair with --repair.".to_owned())
         }
-        (_, true) => Err("some findings could not be repaired: see above.".to_owned()),
+        (_, _, true) => Err("some findings could not be repaired: see above.".to_owned()),
     }
 }
 
@@ -106,12 +108,16 @@ fn repair_command(arguments: &ArgMatches, directory: &Path) -> String {
 }
 
 fn format_summary(verified: Verified, is_json: bool) -> String {
-    let Verified { rows, repaired, left } = verified;
+    let Verified { rows, repaired, left, unchecked } = verified;
     if is_json {
-        let item = [("rows", rows), ("mended", repaired), ("left", left)];
+        let item = [("rows", rows), ("mended", repaired), ("left", left), ("unchecked", unchecked)];
         return item_to_json(&Item::from(item.map(|(name, n)| (name, Value::from(n))))) + "\n";
     }
-    format!("{rows} rows verified: {repaired} repaired, {left} left.\n")
+    let unchecked = match unchecked {
+        0 => String::new(),
+        unchecked => format!(", {unchecked} not checked"),
+    };
+    format!("{rows} rows verified: {repaired} repaired, {left} left{unchecked}.\n")
 }
 
 fn format_finding(finding: &str, is_json: bool) -> String {

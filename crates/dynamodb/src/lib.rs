@@ -37,6 +37,8 @@
 //! Unsupported features, such as the legacy parameters that expressions replaced, are rejected with
 //! a message that names the replacement; `COMPAT.md` lists them.
 
+mod actions;
+mod consumption;
 mod endpoint;
 mod expression;
 mod index_rows;
@@ -50,6 +52,8 @@ mod tests;
 mod units;
 mod wire;
 
+pub use actions::{ACTIONS, Action, Purpose};
+pub use consumption::Consumption;
 pub use endpoint::{Endpoint, EndpointOptions, Reply};
 pub use expression::{ExpressionError, Printer, Substitutions};
 pub use item_json::{item_from_json, item_to_json};

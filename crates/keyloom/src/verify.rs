@@ -1,5 +1,6 @@
 //! Verification: reads every row, recomputes what it implies, and compares. Works while the service
-//! runs: what looks wrong is read again, in one transaction, before it is reported.
+//! runs: what looks wrong is read again, in one transaction, before it is reported. What a page of rows
+//! is compared with is read in batches (`page.rs`).
 
 mod chunks;
 mod counters;
@@ -7,9 +8,13 @@ mod derived;
 mod finding;
 mod number;
 mod own;
+mod page;
 mod position;
+mod recount;
+mod replay;
 mod sets;
 
+use futures_util::future::try_join_all;
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, SORT, VERSION};
 use keyloom_model::{EntityKey, RowName};
 use keyloom_query::{DeletionState, deletion_key};
@@ -26,6 +31,7 @@ use crate::events::{Checkpoint, Lane, Worker, overflow};
 use crate::schema::Schema;
 use crate::system_rows::key_of;
 use crate::write::{IdempotencyRecord, WriteContext};
+use page::{PageRow, Seen};
 use position::{At, Position};
 
 /// The number of rows to read in one step.
@@ -125,9 +131,13 @@ impl Verifier<'_> {
         scan.limit = Some(PAGE_ROWS);
         scan.start = start;
         let page = store.scan(scan).await?;
+        let page_rows: Vec<PageRow<'_>> =
+            page.items.iter().map(|item| self.page_row(item)).collect();
         let mut findings = vec![];
-        for row in &page.items {
-            self.row(row, &mut findings).await?;
+        let seen = self.look(&page_rows, &mut findings).await?;
+        for together in page_rows.chunks(self.together()) {
+            let found = together.iter().map(|row| self.row(row, &seen));
+            findings.extend(try_join_all(found).await?.into_iter().flatten());
         }
         let rows = before.saturating_add(page.scanned);
         let described = store.describe_table(table.clone()).await?;
@@ -140,37 +150,45 @@ impl Verifier<'_> {
         Ok(VerifyPage { findings, next, progress })
     }
 
-    async fn row(&self, row: &Item, findings: &mut Vec<Finding>) -> Result<(), Error> {
-        match self.name_of(row) {
+    /// Verifies a row of a page.
+    async fn row(&self, row: &PageRow<'_>, seen: &Seen) -> Result<Vec<Finding>, Error> {
+        let (PageRow { item, name, entity }, mut findings) = (row, vec![]);
+        match name {
             Some(RowName::System) => {
-                let partition = row.get(PARTITION).and_then(Value::as_b).unwrap_or_default();
-                if is_damaged(partition, row) {
-                    let problem = Problem::Stray { row: show_key(row) };
+                let partition = item.get(PARTITION).and_then(Value::as_b).unwrap_or_default();
+                if is_damaged(partition, item) {
+                    let problem = Problem::Stray { row: show_key(item) };
                     findings.push(self.finding(None, problem, self.for_a_person()));
                 }
-                self.chunk(row, findings).await
+                self.chunks(item, seen, &mut findings).await?;
             }
-            Some(RowName::Own(key)) => self.own(&key, row, findings).await,
+            Some(RowName::Own(key)) => match entity {
+                Some(Ok(implying)) => self.own(implying, item, seen, &mut findings).await?,
+                Some(Err(problem)) => {
+                    findings.push(self.finding(Some(key), problem.clone(), self.for_a_person()));
+                }
+                None => {}
+            },
             Some(
                 RowName::Guard { .. }
                 | RowName::Link { .. }
                 | RowName::Presence { .. }
                 | RowName::Posting { .. },
-            ) => self.derived(row, findings).await,
+            ) => self.derived(item, seen, &mut findings).await?,
             // Counters are verified together.
-            Some(RowName::Counter(_)) => Ok(()),
-            None if Self::is_zero(row) => self.forget_zero(row).await,
+            Some(RowName::Counter(_)) => {}
+            None if Self::is_zero(item) => self.forget_zero(item).await?,
             None => {
-                let problem = Problem::Stray { row: show_key(row) };
+                let problem = Problem::Stray { row: show_key(item) };
                 // Entities that the model does not know are still data.
-                let remedy = match row.contains(VERSION) && !row.contains(OWNER) {
+                let remedy = match item.contains(VERSION) && !item.contains(OWNER) {
                     true => self.for_a_person(),
-                    false => self.remove(row).await?,
+                    false => self.remove(item).await?,
                 };
                 findings.push(self.finding(None, problem, remedy));
-                Ok(())
             }
         }
+        Ok(findings)
     }
 
     fn write_context(&self) -> WriteContext<'_> {

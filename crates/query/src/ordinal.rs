@@ -107,7 +107,8 @@ impl Ordinals<'_> {
         Ok(found)
     }
 
-    /// Reads the entities that have these ascending ordinals, visible or not.
+    /// Reads the entities that have these ascending ordinals, visible or not. Of several with the same
+    /// one, by damage, the one with the least id.
     pub(crate) async fn entities_with(
         &self,
         ordinals: &[u64],
@@ -115,10 +116,14 @@ impl Ordinals<'_> {
         let mut cost = ReadCost::default();
         let found = self.keys(ordinals, &mut cost).await?;
         let keys: Vec<RawKey> = found.into_iter().map(|found| found.key).collect();
-        let mut entities = BTreeMap::new();
+        let mut entities: BTreeMap<u64, OwnRow> = BTreeMap::new();
         for row in self.reader.rows().get_many(&keys, &mut cost).await?.into_iter().flatten() {
             let own = read_own(self.reader.layout, row)?;
-            entities.extend(own.image.ordinal.map(|ordinal| (ordinal, own)));
+            let Some(ordinal) = own.image.ordinal else { continue };
+            let is_less = |other: &OwnRow| own.image.key.id < other.image.key.id;
+            if entities.get(&ordinal).is_none_or(is_less) {
+                entities.insert(ordinal, own);
+            }
         }
         Ok(entities)
     }

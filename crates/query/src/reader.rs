@@ -111,7 +111,8 @@ impl<'a> Reader<'a> {
         Ordinals { reader: self, entity, tenant }.entities(ordinal).await
     }
 
-    /// Returns the entities that have these ascending ordinals, visible or not, by ordinal.
+    /// Returns the entities that have these ascending ordinals, visible or not, by ordinal: of several
+    /// with the same one, by damage, the one with the least id.
     ///
     /// # Errors
     ///

@@ -33,6 +33,7 @@ mod shared_tokens;
 mod state;
 mod token;
 mod tokens;
+mod unit_metrics;
 mod unmatched;
 mod unserved;
 mod uri;

@@ -1,12 +1,13 @@
 //! Recomputing every derived row of a database and comparing it with what is stored.
 
-use keyloom::{Finding, Item, Remedy, Repair, Value, item_to_json};
+use keyloom::{Finding, Item, Problem, Remedy, Repair, Value, item_to_json};
 use serde::{Deserialize, Serialize};
 
 use super::{Channel, Data, Operation, Progress};
 use crate::directory::OpenMode;
 
-/// Reports every row that differs from what the model implies, as a line of JSON.
+/// Reports every row that differs from what the model implies, and everything that could not be
+/// checked, as a line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Verify {
     /// The text of the model.
@@ -25,6 +26,9 @@ pub struct Verified {
     pub repaired: u64,
     /// Differences that remain.
     pub left: u64,
+    /// What could not be checked.
+    #[serde(default)]
+    pub unchecked: u64,
 }
 
 impl Operation for Verify {
@@ -44,12 +48,7 @@ impl Operation for Verify {
             let page = page.map_err(|error| error.to_string())?;
             for finding in &page.findings {
                 channel.line(finding_line(finding))?;
-                match finding.remedy {
-                    Remedy::Repaired => verified.repaired += 1,
-                    Remedy::NotRequested | Remedy::Unrepairable | Remedy::Changed => {
-                        verified.left += 1
-                    }
-                }
+                verified.add(finding);
             }
             let (rows, total) = (page.progress.rows, page.progress.rows_total);
             channel.progress(Progress { count: rows, done: rows, total: Some(total) })?;
@@ -62,12 +61,23 @@ impl Operation for Verify {
     }
 }
 
+impl Verified {
+    fn add(&mut self, finding: &Finding) {
+        match (&finding.problem, finding.remedy) {
+            (Problem::Unchecked { .. }, _) => self.unchecked += 1,
+            (_, Remedy::Repaired) => self.repaired += 1,
+            (_, Remedy::NotRequested | Remedy::Unrepairable | Remedy::Changed) => self.left += 1,
+        }
+    }
+}
+
 fn finding_line(finding: &Finding) -> String {
-    let remedy = match finding.remedy {
-        Remedy::Repaired => "mended",
-        Remedy::NotRequested => "not asked",
-        Remedy::Unrepairable => "needs a person",
-        Remedy::Changed => "changed meanwhile",
+    let remedy = match (&finding.problem, finding.remedy) {
+        (Problem::Unchecked { .. }, _) => "not checked",
+        (_, Remedy::Repaired) => "mended",
+        (_, Remedy::NotRequested) => "not asked",
+        (_, Remedy::Unrepairable) => "needs a person",
+        (_, Remedy::Changed) => "changed meanwhile",
     };
     item_to_json(&Item::from([
         ("entity", Value::from(finding.entity.as_str())),

@@ -16,6 +16,7 @@ mod help;
 mod hostile_lines;
 mod http;
 mod imports;
+mod infrastructure;
 mod jobs;
 mod kill;
 mod killed_import;

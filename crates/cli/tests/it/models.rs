@@ -84,6 +84,42 @@ fn a_table_in_dynamodb_is_verified_and_repaired() {
     assert!(!success && err.contains("Table `nothing` not found."), "{err}");
 }
 
+#[test]
+fn counts_in_dynamodb_are_verified_and_repaired() {
+    let directory = scratch("verified-counts");
+    let _ = std::fs::remove_dir_all(&directory);
+    let model = app("comments");
+    let text = std::fs::read_to_string(&model).unwrap();
+    damage_counts(&directory, &text);
+    let served = Served::on(&directory);
+    let place = ["verify", &model, "--dynamodb", "keyloom", "--endpoint-url", &served.url];
+    let (success, out, err) = output(&place);
+    assert!(!success && out.contains("is 12, and should be 2."), "{out}{err}");
+    let (success, out, err) = output(&[&place[..], &["--repair", "--json"]].concat());
+    let summary = out.lines().last().unwrap_or_default();
+    assert!(success && summary.contains("\"left\":0"), "{out}{err}");
+    assert!(summary.contains("\"unchecked\":0"), "{out}{err}");
+    let (success, out, err) = output(&place);
+    assert!(success && out.contains("0 repaired, 0 left."), "{out}{err}");
+}
+
+/// Creates two comments, and adds 10 to a counter.
+fn damage_counts(directory: &Path, model: &str) {
+    use keyloom_store::{Put, Read, Scan, Store, TableName};
+    let engine = Arc::new(Engine::open(directory, Options::default()).unwrap());
+    let db = block_on(Db::open(model, engine.clone())).unwrap();
+    let comment = serde_json::json!({"product": "p", "language": "en", "rating": 5, "body": "x"});
+    for _ in 0..2 {
+        block_on(db.create("comment", &comment)).unwrap();
+    }
+    let table = TableName::new("keyloom").unwrap();
+    let rows = block_on(engine.scan(Scan::new(&table))).unwrap().items;
+    let is_two = |row: &&keyloom_value::Item| row.get("C") == Some(&keyloom_value::Value::from(2));
+    let mut counter = rows.iter().find(is_two).unwrap().clone();
+    counter.insert("C", 12);
+    block_on(engine.put(Put::new(&table, counter))).unwrap();
+}
+
 /// Creates a kitchen with one category, and deletes the guard of its name.
 fn damage(directory: &Path, model: &str) {
     use keyloom_store::{Delete, Read, Scan, Store, TableName};

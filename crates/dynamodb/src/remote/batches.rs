@@ -68,7 +68,7 @@ impl Service {
         let is_retryable = |error: &_| Outcome::of(error).may_succeed_later();
         let sent = retry(backoff, || request.clone().send(), is_retryable).await;
         let output = sent.map_err(|error| failed(OPERATION, &error))?;
-        self.meter.read(output.consumed_capacity());
+        self.note_read(output.consumed_capacity());
         let mut got = BatchGot::default();
         for (table, items) in output.responses.unwrap_or_default() {
             let table = TableName::new(&table)?;
@@ -125,7 +125,7 @@ impl Service {
         let is_retryable = |error: &_| Outcome::of(error) == Outcome::Transient;
         let sent = retry(backoff, || request.clone().send(), is_retryable).await;
         let output = sent.map_err(|error| write_failed("BatchWriteItem", error))?;
-        self.meter.written(output.consumed_capacity());
+        self.note_written(output.consumed_capacity());
         Ok(output.unprocessed_items.unwrap_or_default())
     }
 }

@@ -1,8 +1,9 @@
 //! Consumed capacity.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use aws_sdk_dynamodb::types::ConsumedCapacity;
+
+use super::service::Service;
+use crate::consumption::Consumption;
 
 /// Units that requests have consumed, as reported by the service.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -13,26 +14,33 @@ pub struct Consumed {
     pub write_units: f64,
 }
 
-/// Counts units since the store was opened, in halves: an eventually consistent read costs half a
-/// unit.
-#[derive(Debug, Default)]
-pub(super) struct Meter {
-    read_halves: AtomicU64,
-    write_halves: AtomicU64,
+impl From<&Consumption> for Consumed {
+    fn from(consumption: &Consumption) -> Consumed {
+        let (read_units, write_units) = (consumption.read_units(), consumption.write_units());
+        Consumed { read_units, write_units }
+    }
 }
 
-impl Meter {
-    pub(super) fn read<'a>(&self, reported: impl IntoIterator<Item = &'a ConsumedCapacity>) {
-        self.read_halves.fetch_add(halves(reported), Ordering::Relaxed);
+impl Service {
+    /// Adds what a read has consumed: to the total, and to the work that it belongs to.
+    pub(super) fn note_read<'a>(&self, reported: impl IntoIterator<Item = &'a ConsumedCapacity>) {
+        let halves = halves(reported);
+        self.consumption.add_read(halves);
+        if let Some(work) = Consumption::current() {
+            work.add_read(halves);
+        }
     }
 
-    pub(super) fn written<'a>(&self, reported: impl IntoIterator<Item = &'a ConsumedCapacity>) {
-        self.write_halves.fetch_add(halves(reported), Ordering::Relaxed);
-    }
-
-    pub(super) fn total(&self) -> Consumed {
-        let units = |halves: &AtomicU64| halves.load(Ordering::Relaxed) as f64 / 2.0;
-        Consumed { read_units: units(&self.read_halves), write_units: units(&self.write_halves) }
+    /// The same of a write.
+    pub(super) fn note_written<'a>(
+        &self,
+        reported: impl IntoIterator<Item = &'a ConsumedCapacity>,
+    ) {
+        let halves = halves(reported);
+        self.consumption.add_written(halves);
+        if let Some(work) = Consumption::current() {
+            work.add_written(halves);
+        }
     }
 }
 

@@ -30,7 +30,7 @@ impl Service {
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
         match self.send_read(|| request.clone().send()).await {
             Ok(output) => {
-                self.meter.read(&output.consumed_capacity);
+                self.note_read(&output.consumed_capacity);
                 response_item("GetItem", output.item)
             }
             Err(error) => Err(self.explain(&rules, failed("GetItem", &error)).await),
@@ -97,7 +97,7 @@ impl Service {
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
         let sent = self.send_write(|| request.clone().send()).await;
         let output = sent.map_err(|error| write_failed("PutItem", error))?;
-        self.meter.written(&output.consumed_capacity);
+        self.note_written(&output.consumed_capacity);
         returned_image("PutItem", output.attributes)
     }
 
@@ -116,7 +116,7 @@ impl Service {
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
         let sent = self.send_write(|| request.clone().send()).await;
         let output = sent.map_err(|error| write_failed("UpdateItem", error))?;
-        self.meter.written(&output.consumed_capacity);
+        self.note_written(&output.consumed_capacity);
         returned_image("UpdateItem", output.attributes)
     }
 
@@ -134,7 +134,7 @@ impl Service {
             .return_consumed_capacity(ReturnConsumedCapacity::Total);
         let sent = self.send_write(|| request.clone().send()).await;
         let output = sent.map_err(|error| write_failed("DeleteItem", error))?;
-        self.meter.written(&output.consumed_capacity);
+        self.note_written(&output.consumed_capacity);
         returned_image("DeleteItem", output.attributes)
     }
 }

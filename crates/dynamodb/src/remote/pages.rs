@@ -147,7 +147,7 @@ impl Service {
     }
 
     fn page(&self, page: SdkPage) -> Result<Page, Error> {
-        self.meter.read(&page.capacity);
+        self.note_read(&page.capacity);
         let items = page.items.unwrap_or_default().into_iter().map(item);
         let items: Vec<Item> =
             items.collect::<Result<_, _>>().map_err(|why| unreadable(page.operation, why))?;

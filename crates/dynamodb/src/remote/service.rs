@@ -10,11 +10,11 @@ use aws_sdk_dynamodb::error::{ProvideErrorMetadata, SdkError};
 use keyloom_store::{Clock, Error};
 
 use super::RemoteOptions;
-use super::capacity::Meter;
 use super::connection::Connection;
 use super::retry::{Backoff, Outcome};
 use super::spec_cache::SpecCache;
 use super::stream_cache::StreamCache;
+use crate::consumption::Consumption;
 
 /// SDK clients, cached table specs, and consumed capacity.
 #[derive(Debug)]
@@ -22,7 +22,8 @@ pub(super) struct Service {
     pub(super) connection: Connection,
     pub(super) specs: SpecCache,
     pub(super) streams: StreamCache,
-    pub(super) meter: Meter,
+    /// What all requests have consumed.
+    pub(super) consumption: Arc<Consumption>,
     pub(super) clock: Arc<dyn Clock>,
     attempts_max: u32,
     delay: Duration,
@@ -34,7 +35,7 @@ impl Service {
             connection: Connection::open(&options).await?,
             specs: SpecCache::default(),
             streams: StreamCache::default(),
-            meter: Meter::default(),
+            consumption: Arc::default(),
             clock: options.clock,
             attempts_max: options.attempts_max,
             delay: options.delay,

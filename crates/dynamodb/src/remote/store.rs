@@ -15,6 +15,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::RemoteOptions;
 use super::capacity::Consumed;
 use super::service::Service;
+use crate::consumption::Consumption;
 
 /// DynamoDB, or a server with its protocol, as a store.
 ///
@@ -57,7 +58,12 @@ impl Remote {
 
     /// Returns the capacity consumed since the store was opened.
     pub fn consumed(&self) -> Consumed {
-        self.service.meter.total()
+        (&*self.service.consumption).into()
+    }
+
+    /// Returns the figures of [`Remote::consumed`], which go on counting.
+    pub fn consumption(&self) -> Arc<Consumption> {
+        self.service.consumption.clone()
     }
 
     /// Starts an on-demand backup of a table, the service's own; returns its resource name (ARN). Other
@@ -76,7 +82,11 @@ impl Remote {
         F: Future<Output = Result<T, Error>> + Send + 'static,
     {
         let service = self.service.clone();
-        Box::pin(self.runtime.run(async move { work(service).await }))
+        // Whoever calls is measured: the work runs on other threads.
+        match Consumption::current() {
+            Some(measured) => Box::pin(self.runtime.run(measured.measure(work(service)))),
+            None => Box::pin(self.runtime.run(async move { work(service).await })),
+        }
     }
 }
 

@@ -54,7 +54,7 @@ impl Service {
             retry(&mut self.conflict_backoff(), || request.clone().send(), is_retryable).await;
         match sent {
             Ok(output) => {
-                self.meter.read(output.consumed_capacity());
+                self.note_read(output.consumed_capacity());
                 let responses = output.responses.unwrap_or_default().into_iter();
                 responses.map(|response| response_item(GET, response.item)).collect()
             }
@@ -94,7 +94,7 @@ impl Service {
             retry(&mut self.conflict_backoff(), || request.clone().send(), is_retryable).await;
         let error = match sent {
             Ok(output) => {
-                self.meter.written(output.consumed_capacity());
+                self.note_written(output.consumed_capacity());
                 return Ok(());
             }
             Err(error) => error,

@@ -109,12 +109,32 @@ impl<'s> Feed<'s> {
     /// Reads the events after a position.
     pub(crate) async fn events(self, read: ReadEvents<'_>) -> Result<EventPage, Error> {
         let schema = self.shared.schema();
-        let mut position = read.after.clone();
-        let mut page = EventPage::empty(read.after.clone());
-        let shards = self.shards().await?;
-        check_known(read.after, &shards)?;
+        let (mut next, mut events) = (read.after.clone(), vec![]);
+        let advanced = self.advance(&mut next, read.limit, |at, position| {
+            let Some(mut event) = Event::of(&schema, at)? else { return Ok(()) };
+            if read.selects(&event, &schema) {
+                position.0.insert(at.shard.clone(), at.change.seq);
+                event.position = position.clone();
+                events.push(event);
+            }
+            Ok(())
+        });
+        let is_full = advanced.await?;
+        Ok(EventPage { events, next, is_full })
+    }
+
+    /// Reads the next changes of every shard that may be read, and moves the position past them.
+    /// Returns whether there may be more at once. Changes of one row come in their order.
+    pub(crate) async fn advance(
+        self,
+        position: &mut Position,
+        limit: usize,
+        mut on_change: impl FnMut(FeedChange<'_>, &mut Position) -> Result<(), Error>,
+    ) -> Result<bool, Error> {
+        let (shards, mut is_full) = (self.shards().await?, false);
+        check_known(position, &shards)?;
         let mut order = ShardOrder::new(&shards);
-        order.end_ancestors(read.after);
+        order.end_ancestors(position);
         for shard in shards.iter().map(|shard| &shard.id) {
             let start = match position.0.get(shard) {
                 Some(seq) => FeedStart::After(*seq),
@@ -122,25 +142,18 @@ impl<'s> Feed<'s> {
                 // It was read before, or its parent was not read to its end yet.
                 None => continue,
             };
-            let changes = self.changes(shard, start, read.limit).await?;
-            page.is_full |= changes.changes.len() >= read.limit;
-            for change in &changes.changes {
-                let at = FeedChange { shard, change };
-                let Some(mut event) = Event::of(&schema, at)? else { continue };
-                if read.selects(&event, &schema) {
-                    position.0.insert(shard.clone(), change.seq);
-                    event.position = position.clone();
-                    page.events.push(event);
-                }
+            let page = self.changes(shard, start, limit).await?;
+            is_full |= page.changes.len() >= limit;
+            for change in &page.changes {
+                on_change(FeedChange { shard, change }, position)?;
             }
-            position.0.insert(shard.clone(), changes.next);
-            if changes.is_ended {
+            position.0.insert(shard.clone(), page.next);
+            if page.is_ended {
                 order.end(shard);
             }
         }
-        order.trim(&mut position);
-        page.next = position;
-        Ok(page)
+        order.trim(position);
+        Ok(is_full)
     }
 }
 

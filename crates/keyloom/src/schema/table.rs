@@ -1,13 +1,39 @@
 //! The table that contains everything.
 
 use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
-use keyloom_model::{Direction, Layout, Slot};
+use keyloom_model::{Direction, Layout, Matching, Slot};
 use keyloom_store::{
     Alteration, ColumnSpec, Error as StoreError, Feed, IndexProjection, IndexScope, IndexSpec,
     KeySchema, KeyType, Store, TableName, TableSpec,
 };
+use keyloom_value::Item;
 
+use crate::db::Db;
 use crate::error::Error;
+
+impl Db {
+    /// Returns the table that [`Db::open_with`] creates for a model on a store without sets, such as
+    /// DynamoDB: its key, indexes, time to live and feed. For tools that create it beforehand.
+    ///
+    /// # Errors
+    ///
+    /// If the model or the name of the table is invalid.
+    pub fn table_spec(model: &str, table: &str) -> Result<TableSpec, Error> {
+        let model = keyloom_model::check(model).map_err(Error::Model)?;
+        let table = TableName::new(table).map_err(StoreError::from)?;
+        table_spec(&table, &Layout::new(model, 1, &Item::new()).keeping(Matching::Chunks))
+    }
+}
+
+fn table_spec(table: &TableName, layout: &Layout) -> Result<TableSpec, Error> {
+    let key = KeySchema::partition(PARTITION, KeyType::B).and_sort(SORT, KeyType::B);
+    let mut spec = TableSpec::new(table.clone(), key);
+    spec.indexes = indexes(layout)?;
+    spec.columns = columns(layout)?;
+    spec.ttl = Some(EXPIRY.into());
+    spec.feed = Feed::Images;
+    Ok(spec)
+}
 
 /// Creates the table, or adds what it lacks for a layout: indexes, columns, expiry of idempotency
 /// records.
@@ -16,16 +42,10 @@ pub(crate) async fn ensure_table(
     table: &TableName,
     layout: &Layout,
 ) -> Result<(), Error> {
-    let (indexes, columns) = (indexes(layout)?, columns(layout)?);
+    let spec = table_spec(table, layout)?;
     let described = match store.describe_table(table.clone()).await {
         Ok(described) => described,
         Err(StoreError::TableNotFound { .. }) => {
-            let key = KeySchema::partition(PARTITION, KeyType::B).and_sort(SORT, KeyType::B);
-            let mut spec = TableSpec::new(table.clone(), key);
-            spec.indexes = indexes;
-            spec.columns = columns;
-            spec.ttl = Some(EXPIRY.into());
-            spec.feed = Feed::Images;
             return match store.create_table(spec).await {
                 // Another process has done it.
                 Ok(_) | Err(StoreError::TableExists { .. }) => Ok(()),
@@ -37,6 +57,7 @@ pub(crate) async fn ensure_table(
     if described.spec.ttl.as_ref().is_none_or(|there| there.as_str() != EXPIRY) {
         store.alter_table(table.clone(), Alteration::SetTtl(Some(EXPIRY.into()))).await?;
     }
+    let TableSpec { indexes, columns, .. } = spec;
     for index in indexes {
         if described.spec.indexes.iter().all(|there| there.name != index.name) {
             store.alter_table(table.clone(), Alteration::AddIndex(index)).await?;

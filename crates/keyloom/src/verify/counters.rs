@@ -1,60 +1,21 @@
-//! Counters: recounts all of them in one snapshot. Every write changes counters together with entities,
-//! so a difference at one moment is a difference at any other.
+//! Counters: recounts all of them, in one snapshot or with the change feed. Every write changes
+//! counters together with entities, so a difference at one moment is a difference at any other: a
+//! repair is the same whenever it is written, and is written if the counter is unchanged.
 
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{Counter, RowKey, RowName, is_counter};
+use keyloom_model::{Counter, RowName, is_counter};
 use keyloom_store::{Delete, Read, Scan, TransactAction};
 use keyloom_value::{Condition, Item, Path, Value};
 
 use super::position::{At, Position};
+use super::recount::{Counted, Recount};
+use super::replay::Replayed;
 use super::{Finding, Problem, Remedy, Repair, Verifier, VerifyPage, key_of, show_key};
 use crate::background::Progress;
 use crate::error::Error;
 use crate::write::{RankedChange, add_all};
-
-/// The approximate number of counters in one step.
-const NUMBERS_MAX: usize = 500_000;
-
-/// The counters of a range of hashes, recounted.
-struct Recount {
-    from: u64,
-    /// The last hash.
-    to: u64,
-    numbers: BTreeMap<Counter, Counted>,
-}
-
-#[derive(Default)]
-struct Counted {
-    /// The sum of what entities add.
-    expected: i64,
-    /// The stored row.
-    found: Option<Item>,
-}
-
-impl Recount {
-    fn number(&mut self, counter: Counter) -> Option<&mut Counted> {
-        if !(self.from..=self.to).contains(&hash(counter.key())) {
-            return None;
-        }
-        while self.numbers.len() >= NUMBERS_MAX && self.to > self.from {
-            self.to = self.from + (self.to - self.from) / 2;
-            let to = self.to;
-            self.numbers.retain(|counter, _| hash(counter.key()) <= to);
-        }
-        (hash(counter.key()) <= self.to).then(|| self.numbers.entry(counter).or_default())
-    }
-
-    /// Adds what an entity, or something else, adds to a counter. A change of a score that is not
-    /// settled yet belongs to the score.
-    fn add(&mut self, counter: Counter, by: i64) {
-        let counter = counter.changed().unwrap_or(counter);
-        if let Some(counted) = self.number(counter) {
-            counted.expected += by;
-        }
-    }
-}
 
 impl Verifier<'_> {
     /// Where the verification of counters starts, if there are any.
@@ -68,68 +29,38 @@ impl Verifier<'_> {
         has_any.then_some(At::Counters(0))
     }
 
-    /// Verifies a part of the counters. Without snapshots, they cannot be recounted while others write, so
-    /// they are not verified.
+    /// Verifies a part of the counters.
     pub(super) async fn counters_page(&self, from: u64, rows: u64) -> Result<VerifyPage, Error> {
-        let (mut findings, mut next) = (vec![], None);
-        match self.shared.store.snapshot().await {
-            Err(keyloom_store::Error::Unsupported { .. }) => {}
+        let Replayed { recount, unchecked } = match self.shared.store.snapshot().await {
+            Err(keyloom_store::Error::Unsupported { .. }) => self.replay(from).await?,
             snapshot => {
                 let recount = self.recount(&*snapshot?, from).await?;
-                next = recount.to.checked_add(1).map(At::Counters);
-                // Prefix counts before scores: the repair of a score adds to its prefix counts.
-                for (counter, counted) in &recount.numbers {
-                    self.number_of(counter, counted, &mut findings).await?;
-                }
+                Replayed { recount, unchecked: vec![] }
             }
+        };
+        let mut findings = unchecked;
+        // Prefix counts before scores: the repair of a score adds to its prefix counts.
+        for (counter, counted) in &recount.counters {
+            self.number_of(counter, counted, &mut findings).await?;
         }
-        let next = next.map(|at| Position { at, rows }.write());
+        let at = recount.to.checked_add(1).map(At::Counters);
+        let next = at.map(|at| Position { at, rows }.write());
         let described = self.shared.store.describe_table(self.shared.table.clone()).await?;
         let progress = Progress { rows, rows_total: described.items.max(rows) };
         Ok(VerifyPage { findings, next, progress })
     }
 
-    async fn recount(&self, snapshot: &dyn Read, from: u64) -> Result<Recount, Error> {
-        let mut recount = Recount { from, to: u64::MAX, numbers: BTreeMap::new() };
+    /// Recounts counters from a hash on, in a snapshot.
+    async fn recount(&self, snapshot: &dyn Read, from: u64) -> Result<Recount<'_>, Error> {
+        let mut recount = Recount::at_once(self, from);
         let mut scan = Scan::new(&self.shared.table);
         loop {
             let page = snapshot.scan(scan.clone()).await?;
-            page.items.into_iter().for_each(|row| self.count_row(row, &mut recount));
+            page.items.into_iter().for_each(|row| recount.row(row));
             match page.last_key {
                 None => return Ok(recount),
                 start => scan.start = start,
             }
-        }
-    }
-
-    fn count_row(&self, row: Item, recount: &mut Recount) {
-        let layouts = &self.schema.layouts;
-        match self.name_of(&row) {
-            Some(RowName::Own(_)) => {
-                // An invalid row adds nothing; it is a finding of its own.
-                let own = layouts.current.read_own(&row).ok();
-                let counters = own.and_then(|own| layouts.counters_before(&own).ok());
-                counters.into_iter().flatten().for_each(|counter| recount.add(counter, 1));
-            }
-            Some(RowName::Counter(change @ Counter::Change(_))) => {
-                recount.add(change, -Counter::value_of(&row).unwrap_or(0));
-            }
-            Some(RowName::Counter(counter)) => {
-                for step in counter.prefix_counts(Counter::value_of(&row).unwrap_or(0)) {
-                    recount.add(Counter::Plain(step), 1);
-                }
-                if let Some(counted) = recount.number(counter) {
-                    counted.found = Some(row);
-                }
-            }
-            Some(
-                RowName::Link { .. }
-                | RowName::Guard { .. }
-                | RowName::Presence { .. }
-                | RowName::Posting { .. }
-                | RowName::System,
-            )
-            | None => {}
         }
     }
 
@@ -139,7 +70,7 @@ impl Verifier<'_> {
         counted: &Counted,
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
-        let Counted { expected, found } = counted;
+        let Counted { expected, found, .. } = counted;
         if *found == counter.row(*expected) {
             return Ok(());
         }
@@ -197,13 +128,4 @@ impl Verifier<'_> {
         let current = layouts.current.row_name(partition, sort);
         current.or_else(|| formers.find_map(|layout| layout.row_name(partition, sort)))
     }
-}
-
-/// FNV-1a: a stable position for every counter.
-fn hash(key: &RowKey) -> u64 {
-    let bytes = key.partition.as_bytes().iter().chain(key.sort.as_bytes());
-    let hash = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    hash ^ (hash >> 32)
 }

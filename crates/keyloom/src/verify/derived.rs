@@ -3,8 +3,9 @@
 use keyloom_model::attribute::{OWNER, PARTITION};
 use keyloom_model::{EntityKey, OwnRow, RowKey};
 use keyloom_store::{Check, Delete, OnFailure, TransactAction};
-use keyloom_value::{Condition, Item, Path, Value};
+use keyloom_value::{Condition, Item, Path};
 
+use super::page::Seen;
 use super::{Finding, Problem, Remedy, Repair, Verifier, key_of, show_key};
 use crate::error::Error;
 use crate::write::as_read;
@@ -14,11 +15,10 @@ impl Verifier<'_> {
     pub(super) async fn derived(
         &self,
         row: &Item,
+        seen: &Seen,
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
-        let owner = row.get(OWNER).and_then(Value::as_b);
-        let Some(owner) = owner.and_then(|owner| self.schema.layouts.current.entity_key(owner))
-        else {
+        let Some((owner, own_key)) = self.owner_of(row) else {
             // The row may have been repaired since, with the entity that implies it.
             let now = self.at_once(vec![key_of(row)]).await?;
             if now.first().is_some_and(|now| now.as_ref() == Some(row)) {
@@ -28,8 +28,12 @@ impl Verifier<'_> {
             }
             return Ok(());
         };
-        if self.may_imply(&owner, row).await? {
-            return Ok(());
+        let own = seen.row(&own_key).map(|own| self.schema.layouts.current.read_own(own));
+        match own {
+            // The own row is invalid, which is a finding of its own.
+            Some(Err(_)) => return Ok(()),
+            Some(Ok(own)) if self.implies(Some(&own), row) => return Ok(()),
+            Some(Ok(_)) | None => {}
         }
         self.left_over(&owner, row, findings).await
     }

@@ -89,6 +89,13 @@ pub enum Problem {
         /// The value of the counter, if it has one.
         found: Option<i64>,
     },
+    /// Something that could not be verified. Nothing is known to be wrong.
+    Unchecked {
+        /// What.
+        what: String,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// The entity refers to an entity that does not exist.
     Dangling {
         /// The referring field.
@@ -127,6 +134,9 @@ impl fmt::Display for Finding {
             write!(f, "`{}` `{}`: ", self.entity, self.id)?;
         }
         self.problem.fmt(f)?;
+        if let Problem::Unchecked { .. } = self.problem {
+            return Ok(());
+        }
         match self.remedy {
             Remedy::NotRequested => Ok(()),
             Remedy::Repaired => write!(f, " Repaired."),
@@ -186,6 +196,9 @@ impl fmt::Display for Problem {
                     write!(f, "The counter {row} has no value, and should be {expected}.")
                 }
             },
+            Problem::Unchecked { what, reason } => {
+                write!(f, "Not checked: {what}. {}", sentence(reason))
+            }
             Problem::Dangling { field, target } => {
                 write!(f, "`{field}` refers to `{target}`, which does not exist.")
             }
@@ -214,6 +227,7 @@ impl Problem {
             | Problem::GroupMissing { .. }
             | Problem::GroupWrong { .. }
             | Problem::WrongNumber { .. }
+            | Problem::Unchecked { .. }
             | Problem::LeftOver { .. }
             | Problem::Stray { .. } => "verify again, and check the other findings.",
         }

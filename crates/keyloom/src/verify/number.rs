@@ -2,6 +2,7 @@
 
 use keyloom_model::OwnRow;
 
+use super::page::Seen;
 use super::{Finding, Problem, Remedy, Repair, Verifier};
 use crate::error::Error;
 use crate::write::{Outcome, TombstoneChange, Transition};
@@ -11,6 +12,7 @@ impl Verifier<'_> {
     pub(super) async fn number(
         &self,
         own: &OwnRow,
+        seen: &Seen,
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
         let layouts = &self.schema.layouts;
@@ -23,6 +25,7 @@ impl Verifier<'_> {
         }
         let problem = match own.image.ordinal {
             None => Problem::NumberMissing,
+            Some(number) if self.owns_ordinal(own, number, seen) => return Ok(()),
             Some(number) => match self.other_with(own, number).await? {
                 None => return Ok(()),
                 Some(other) => Problem::NumberTaken { other },
@@ -44,7 +47,11 @@ impl Verifier<'_> {
     async fn other_with(&self, own: &OwnRow, number: u64) -> Result<Option<String>, Error> {
         let key = &own.image.key;
         let reader = self.write_context().reader();
-        let others = reader.numbered(key.entity, key.tenant.as_ref(), number).await?;
+        let others = match reader.numbered(key.entity, key.tenant.as_ref(), number).await {
+            // An own row is invalid, which is a finding of its own.
+            Err(keyloom_query::Error::Unreadable { .. }) => return Ok(None),
+            others => others?,
+        };
         let mut ids = others.into_iter().map(|other| other.image.key.id);
         Ok(ids.find(|id| *id < key.id))
     }

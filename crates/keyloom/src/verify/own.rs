@@ -3,57 +3,47 @@
 use std::collections::BTreeSet;
 
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION};
-use keyloom_model::{EntityKey, FieldId, Link, OnDelete, OwnRow, Reason, Row, UniqueId};
+use keyloom_model::{EntityKey, FieldId, Link, OnDelete, OwnRow, Reason, Row, RowKey, UniqueId};
 use keyloom_query::DeletionState;
 use keyloom_store::{Check, OnFailure, Put, TransactAction, TransactWrite};
 use keyloom_value::{Condition, Item, Path, Value};
 
+use super::page::{Implying, Seen};
 use super::{Finding, Problem, Remedy, Repair, Verifier, show_key, unmarked};
 use crate::background::unmark_entity;
 use crate::change::Author;
 use crate::error::Error;
 use crate::write::{DeletionRecord, Intent, as_read};
 
+/// The target of a reference.
+pub(super) struct Target<'l> {
+    link: &'l Link,
+    /// The name of the referring field.
+    field: String,
+    id: String,
+    pub(super) own_key: RowKey,
+}
+
 impl Verifier<'_> {
     /// Verifies an entity's own row, and every row that it implies.
     pub(super) async fn own(
         &self,
-        key: &EntityKey,
+        Implying { own, rows: implied }: &Implying,
         row: &Item,
+        seen: &Seen,
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
-        let own = match self.schema.layouts.current.read_own(row) {
-            Ok(own) => own,
-            Err(unreadable) => {
-                let problem = Problem::Unreadable { reason: unreadable.to_string() };
-                findings.push(self.finding(Some(key), problem, self.for_a_person()));
-                return Ok(());
-            }
-        };
-        let implied = match self.implied_by(&own) {
-            Ok(implied) => implied,
-            Err(problem) => {
-                findings.push(self.finding(Some(key), problem, self.for_a_person()));
-                return Ok(());
-            }
-        };
-        self.places(&own, row, &implied, findings).await?;
-        self.mark(&own, findings).await?;
-        let rows: Vec<&Row> = implied.iter().filter(|row| row.reason != Reason::Own).collect();
-        for row in &rows {
-            let found = self
-                .shared
-                .store
-                .get(keyloom_store::Get::new(&self.shared.table, row.key.to_item()));
-            let found = found.await?;
-            if found.is_none_or(|found| unmarked(&found) != row.item) {
-                self.implied(&own, row, findings).await?;
+        self.places(own, row, implied, findings).await?;
+        self.mark(own, findings).await?;
+        for row in implied.iter().filter(|row| row.reason != Reason::Own) {
+            if seen.row(&row.key).is_none_or(|found| unmarked(found) != row.item) {
+                self.implied(own, row, findings).await?;
             }
         }
-        self.number(&own, findings).await?;
-        self.sets(&own, findings).await?;
-        self.chunked(&own, findings).await?;
-        self.targets(&own, findings).await
+        self.number(own, seen, findings).await?;
+        self.sets(own, findings).await?;
+        self.chunked(own, seen, findings).await?;
+        self.targets(own, seen, findings).await
     }
 
     /// Returns every row that the entity implies, or why it is invalid.
@@ -237,27 +227,47 @@ impl Verifier<'_> {
         self.mend(vec![TransactAction::Check(check), TransactAction::Put(put)]).await
     }
 
-    /// Verifies that the targets of references exist.
-    async fn targets(&self, own: &OwnRow, findings: &mut Vec<Finding>) -> Result<(), Error> {
+    /// The targets of an entity's references, but itself: it exists, and one read cannot name a row
+    /// twice.
+    pub(super) fn targets_of(&self, own: &OwnRow) -> impl Iterator<Item = Target<'_>> {
         let layout = &self.schema.layouts.current;
         let image = self.schema.layouts.upgraded(own.clone());
-        for link in layout.references().of(image.key.entity) {
-            let field = self.field_name(own, link.field);
-            let Some(id) = image.fields.get(&field).and_then(Value::as_s) else { continue };
+        let links = layout.references().of(image.key.entity).iter();
+        let target = move |link: &'_ Link| {
+            let entity = self.schema.model().entity(image.key.entity);
+            let field = entity.fields.get(link.field.index())?.name.clone();
+            let id = image.fields.get(&field).and_then(Value::as_s)?.to_owned();
             let tenant = image.key.tenant.clone().filter(|_| layout.has_tenant(link.target));
-            let target = EntityKey { entity: link.target, tenant, id: id.to_owned() };
-            // An entity that refers to itself exists, and one read cannot name it twice.
-            if target == image.key {
+            let key = EntityKey { entity: link.target, tenant, id };
+            let own_key = layout.own_key(&key);
+            (key != image.key).then_some((field, key.id, own_key))
+        };
+        links.filter_map(move |link| {
+            let (field, id, own_key) = target(link)?;
+            Some(Target { link, field, id, own_key })
+        })
+    }
+
+    /// Verifies that the targets of references exist.
+    async fn targets(
+        &self,
+        own: &OwnRow,
+        seen: &Seen,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(), Error> {
+        let layout = &self.schema.layouts.current;
+        for Target { link, field, id, own_key } in self.targets_of(own) {
+            if seen.row(&own_key).is_some() {
                 continue;
             }
-            let keys = [&image.key, &target].map(|key| layout.own_key(key).to_item());
+            let keys = [layout.own_key(&own.image.key), own_key].map(|key| key.to_item());
             let at_once = self.at_once(keys.to_vec()).await?;
             let [Some(now), None] = &at_once[..] else { continue };
             let is_same = layout.read_own(now).is_ok_and(|now| now == *own);
             if is_same && !self.is_going(own).await? {
                 let remedy = self.settle(own, link, &field).await?;
-                let problem = Problem::Dangling { field, target: target.id };
-                findings.push(self.finding(Some(&image.key), problem, remedy));
+                let problem = Problem::Dangling { field, target: id };
+                findings.push(self.finding(Some(&own.image.key), problem, remedy));
             }
         }
         Ok(())

@@ -47,6 +47,7 @@ mod racing_deletions;
 // The generators of the model's own tests: one set of entities and documents for both crates.
 #[path = "../../../model/tests/it/random_entity.rs"]
 mod random_entity;
+mod recounting;
 mod reference_lists;
 mod regressions;
 mod rig;
@@ -60,6 +61,7 @@ mod strict_creates;
 mod strict_feed;
 mod strict_rig;
 mod strict_shards;
+mod strict_verifying;
 mod strict_workers;
 mod tag_bounds;
 mod tag_reads;

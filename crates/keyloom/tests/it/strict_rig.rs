@@ -9,8 +9,8 @@ use keyloom::{Clock, Db, Options};
 use keyloom_dynamodb::{Strict, StrictOptions};
 use keyloom_store::{
     Answer, BatchGet, BatchGot, CancelReason, ChangePage, Delete, Error, Get, MemoryStore, Page,
-    Put, Query, Read, ReadChanges, Shard, ShardId, Store, TableName, Time, TransactWrite,
-    UpdateItem,
+    Put, Query, Read, ReadChanges, Scan, Shard, ShardId, Store, TableName, Time, TransactGet,
+    TransactWrite, UpdateItem,
 };
 use keyloom_testkit::{Front, InFront, Random, SimClock};
 use keyloom_value::Item;
@@ -180,6 +180,14 @@ impl Front for Connection {
 
     fn batch_get(&self, batch: BatchGet) -> Answer<'_, BatchGot> {
         Box::pin(self.send("BatchGetItem", batch, |strict, batch| strict.batch_get(batch)))
+    }
+
+    fn scan(&self, scan: Scan) -> Answer<'_, Page> {
+        Box::pin(self.send("Scan", scan, |strict, scan| strict.scan(scan)))
+    }
+
+    fn transact_get(&self, get: TransactGet) -> Answer<'_, Vec<Option<Item>>> {
+        Box::pin(self.send("TransactGetItems", get, |strict, get| strict.transact_get(get)))
     }
 
     fn put(&self, put: Put) -> Answer<'_, Option<Item>> {

@@ -1,12 +1,13 @@
 //! Verification page by page, after a restart, from hostile positions, and during concurrent
 //! writes.
 
+use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use keyloom::{Change, Db, Error, Finding, Problem, Repair};
-use keyloom_store::{Delete, MemoryStore, Put, Store};
-use keyloom_testkit::{ManualClock, Random, SimDisk};
+use keyloom_store::{Delete, MemoryStore, Put, Sets, Store};
+use keyloom_testkit::{Front, InFront, ManualClock, Random, SimDisk};
 use keyloom_value::Item;
 use pollster::block_on;
 use proptest::prelude::*;
@@ -46,6 +47,49 @@ fn a_damaged_deletion_record_is_reported_and_does_not_prevent_opening() {
             assert!(findings.len() == 1 && findings.iter().all(is_stray), "{findings:?}");
         }
     });
+}
+
+/// Counts the calls of a store.
+struct Calls {
+    store: Arc<dyn Store>,
+    count: AtomicUsize,
+}
+
+impl Front for Calls {
+    fn behind(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn before(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Box::pin(std::future::ready(()))
+    }
+
+    fn sets(&self) -> Option<&dyn Sets> {
+        None
+    }
+}
+
+/// What a page of rows is compared with is read in batches, deltas of posting lists once.
+#[test]
+fn a_verification_reads_in_batches() {
+    let model = format!("{ROOMS}\n[entity.card]\nfields.tags = \"tags = {{}}\"\nlist.all = {{}}\n");
+    let memory: Arc<dyn Store> = Arc::new(MemoryStore::new(Arc::new(ManualClock::new())));
+    let calls = Arc::new(InFront(Calls { store: memory, count: AtomicUsize::new(0) }));
+    let db = block_on(open(&model, calls.clone()));
+    block_on(db.create("room", &json!({"id": "hall", "name": "hall"}))).unwrap();
+    for number in 0..100 {
+        let label = format!("b{number}");
+        block_on(db.create("box", &json!({"id": label, "room": "hall", "label": label}))).unwrap();
+        let tags = json!({"tags": {"number": label, "color": "red"}});
+        block_on(db.create("card", &tags)).unwrap();
+    }
+    let rows = raw_rows(&*calls).len();
+    assert!(rows > 500, "{rows}");
+    calls.0.count.store(0, Ordering::Relaxed);
+    assert_clean(&db);
+    let count = calls.0.count.load(Ordering::Relaxed);
+    assert!(count < 60, "{count} calls for {rows} rows");
 }
 
 #[test]

@@ -132,6 +132,16 @@ impl<'l> ChunkKeys<'l> {
         under(LISTS, prefix)
     }
 
+    /// The name of the list whose directory a row is. None if it is no directory.
+    pub fn read_directory_key(partition: &[u8], sort: &[u8]) -> Option<KeyBytes> {
+        let prefix = partition.strip_prefix(words(&[SYSTEM, LISTS]).as_bytes())?;
+        let is_here = |name: &KeyBytes| {
+            let key = ChunkKeys::directory_key(name.as_bytes());
+            key.partition.as_bytes() == partition && key.sort.as_bytes() == sort
+        };
+        [parts_of(&[prefix, sort].concat()), parts_of(prefix)].into_iter().find(is_here)
+    }
+
     /// A chunk of a posting list.
     pub fn chunk_key(name: &[u8], chunk: u64) -> RowKey {
         RowKey { partition: under(CHUNKS, name), sort: bytes(&[Value::from(chunk)]) }

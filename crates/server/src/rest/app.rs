@@ -12,6 +12,7 @@ use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::Extensions;
 use keyloom::Db;
+use keyloom_dynamodb::Consumption;
 use keyloom_model::Model;
 use serde_json::Value as Json;
 use tokio::sync::watch;
@@ -39,6 +40,7 @@ use super::segment::Segment;
 use super::service::{RestService, respond};
 use super::state::State;
 use super::tokens::Tokens;
+use super::unit_metrics::UnitMetrics;
 use super::unserved::Directory;
 
 use crate::App;
@@ -93,17 +95,25 @@ impl Rest {
         }
         // Not kept: the engine can be closed only by its last owner.
         let engine = options.engine.take();
+        let names: Vec<Arc<str>> =
+            operations.iter().map(|operation| operation.name.as_str().into()).collect();
+        let consumed: Vec<Arc<Consumption>> = names.iter().map(|_| Arc::default()).collect();
+        let units = options.consumption.take().map(|total| {
+            let operations = names.iter().cloned().zip(consumed.iter().cloned());
+            UnitMetrics::new(total, operations.collect())
+        });
         let state = State {
             pages: Pages::new(rendered(&options.name, &model, &operations), &options.pages),
             readiness: Readiness::new(engine.as_ref()),
-            measurements: Measurements::new(db.clone(), engine.as_ref()),
+            measurements: Measurements::new(db.clone(), engine.as_ref(), units),
             is_stopped: watch::Sender::new(false),
             change_signal: Arc::new(ChangeSignal::new(db.clone())),
             model,
             tokens: tokens.into(),
         };
         let service = RestService {
-            names: operations.iter().map(|operation| operation.name.as_str().into()).collect(),
+            names,
+            consumed,
             directory: Directory::new(&operations, &state.model),
             request_ids: RequestIds::new(),
             db,

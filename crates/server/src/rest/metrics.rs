@@ -10,6 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
+use super::unit_metrics::UnitMetrics;
 use crate::http::edge::Edge;
 use crate::http::metrics::Metrics;
 
@@ -24,11 +25,18 @@ pub(crate) struct Measurements {
 }
 
 impl Measurements {
-    pub(crate) fn new(db: Db, engine: Option<&Arc<Engine>>) -> Measurements {
+    pub(crate) fn new(
+        db: Db,
+        engine: Option<&Arc<Engine>>,
+        units: Option<UnitMetrics>,
+    ) -> Measurements {
         let (backlog, under_way) = (BacklogMetrics::default(), OperationMetrics::default());
         let http = Metrics::new(engine, |registry| {
             backlog.register(registry);
             under_way.register(registry);
+            if let Some(units) = units {
+                registry.register_collector(Box::new(units));
+            }
         });
         Measurements { db, http, backlog, under_way }
     }

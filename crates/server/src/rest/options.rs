@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use keyloom_dynamodb::Consumption;
 use keyloom_store::Engine;
 
 use super::pages::OwnPage;
@@ -18,10 +19,18 @@ pub struct RestOptions {
     pub closed: &'static [&'static str],
     /// The engine under the database, whose figures are added to the metrics.
     pub engine: Option<Arc<Engine>>,
+    /// What the database consumes of DynamoDB, if it is there: added to the metrics, by operation.
+    pub consumption: Option<Arc<Consumption>>,
 }
 
 impl Default for RestOptions {
     fn default() -> RestOptions {
-        RestOptions { name: "keyloom".to_owned(), pages: vec![], closed: &[], engine: None }
+        RestOptions {
+            name: "keyloom".to_owned(),
+            pages: vec![],
+            closed: &[],
+            engine: None,
+            consumption: None,
+        }
     }
 }

@@ -12,6 +12,7 @@ use hyper::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use keyloom::Db;
+use keyloom_dynamodb::Consumption;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
@@ -41,6 +42,8 @@ pub(crate) struct RestService {
     pub(super) operations: Vec<Operation>,
     /// The names of the operations, in their order.
     pub(super) names: Vec<Arc<str>>,
+    /// What the operations have consumed of DynamoDB, in their order.
+    pub(super) consumed: Vec<Arc<Consumption>>,
     /// The served paths, for hints in problems.
     pub(super) directory: Directory,
     pub(super) request_ids: RequestIds,
@@ -72,7 +75,8 @@ impl RestService {
             LogFields { operation: Some(self.names[index].clone()), ..LogFields::default() };
         let id = request_id(&request);
         let origin = Origin::of(request.extensions());
-        let answered = self.serve(index, request, &origin, &id, &mut fields).await;
+        let served = self.serve(index, request, &origin, &id, &mut fields);
+        let answered = self.consumed[index].clone().measure(served).await;
         respond(answered, &id, fields)
     }
 
@@ -113,7 +117,9 @@ impl RestService {
         }
         // The rest may take long: it runs in the fair pool.
         let (service, weight) = (self.clone(), Weight::of_body(call.body.len()));
-        let reply = async move { service.answer(call, index).await };
+        let consumed = self.consumed[index].clone();
+        // On threads of the pool.
+        let reply = consumed.measure(async move { service.answer(call, index).await });
         in_time(answer_time, pool.run(weight, reply)).await
     }
 

@@ -41,8 +41,8 @@ impl Tokens {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
     ) -> Result<Tokens, Error> {
-        let table = table_of(table)?;
-        let spec = TableSpec::new(table.clone(), KeySchema::partition(ID, KeyType::S));
+        let spec = Tokens::table_spec(table)?;
+        let table = spec.name.clone();
         match store.create_table(spec).await {
             Ok(_) | Err(StoreError::TableExists { .. }) => {}
             // A directory that cannot be written may have the table; otherwise there are no tokens.
@@ -54,6 +54,15 @@ impl Tokens {
         let is_open = tokens.rows().await?.is_empty();
         tokens.is_open.store(is_open, Ordering::SeqCst);
         Ok(tokens)
+    }
+
+    /// Returns the table with the tokens of the database in a table.
+    ///
+    /// # Errors
+    ///
+    /// If the name of the table is too long to have tokens.
+    pub fn table_spec(table: &str) -> Result<TableSpec, Error> {
+        Ok(TableSpec::new(table_of(table)?, KeySchema::partition(ID, KeyType::S)))
     }
 
     /// Checks again whether there are tokens: another process may have created the first one.
