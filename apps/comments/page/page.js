@@ -63,6 +63,15 @@ function turn(id, cursor) {
   button.onclick = () => go({ cursor });
 }
 
+/** How often the first page follows what others write. */
+const FOLLOW_MS = 2000;
+
+setInterval(() => {
+  if (!document.hidden && asked().cursor === null) {
+    refresh();
+  }
+}, FOLLOW_MS);
+
 /** The number of comments with each rating in the selected languages. */
 function showRatings(counts, chosen) {
   const of = new Map(counts.map(({ value, count: number }) => [value, number]));

@@ -1,6 +1,7 @@
 //! `keyloom demo`: an application with sample data and its page.
 
 mod comments;
+mod processes;
 mod random;
 mod tasks;
 
@@ -8,14 +9,15 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom::{Db, Entry, Existing};
-use keyloom_app::directory::{close, open_or_create};
+use keyloom_app::directory::{OpenMode, close, open_or_create};
 use keyloom_app::operations::{Channel, OnProblem, Produced, block_on, import_entries};
-use keyloom_app::{Application, Parts, directory_of, listen, log, pages, serve_arguments};
+use keyloom_app::{Application, Parts, directory_of, listen, log, pages, serve_arguments, source};
 use keyloom_store::Options;
 
 use crate::command::{Command, PROGRAM, write_stdout};
 use crate::import::outcome;
 use crate::progress::{ProgressBar, grouped};
+use processes::Cluster;
 
 pub(crate) const COMMAND: Command = Command { name: "demo", describe, run };
 
@@ -34,7 +36,12 @@ Examples:
 
   keyloom demo comments --size 1000000 --data ./comments
       Generate a million comments on a hundred products. Existing samples are kept, so an
-      interrupted run continues where it stopped.";
+      interrupted run continues where it stopped.
+
+  keyloom demo comments --processes 4
+      Run four servers on one DynamoDB table behind one address, with the service's rules under
+      load (`keyloom dynamodb --strict`). Comments are written and counted while one server is
+      killed and all are replaced one by one by servers with a changed model.";
 
 /// An application with sample data.
 struct Demo {
@@ -45,6 +52,9 @@ struct Demo {
     /// Generates the entities of one unit from its number and the number of units.
     sample: fn(u64, u64) -> Vec<Entry>,
 }
+
+/// How many comments are generated for several processes: the table takes them at the service's pace.
+const PROCESSES_SIZE: u64 = 500;
 
 const NAMES: [&str; 4] = ["tasks", "comments", "kitchen", "oncall"];
 
@@ -124,37 +134,84 @@ fn describe(command: clap::Command) -> clap::Command {
             "Number of tasks, comments, menus or contacts to generate\n\
              [default: 10000, 10000, 4 or 6]",
         ));
-    serve_arguments(command).after_help(EXAMPLES)
+    let processes = Arg::new("processes").long("processes").value_name("COUNT");
+    let processes = processes.value_parser(value_parser!(u16).range(2..=16));
+    let processes = processes.conflicts_with_all(["dynamodb", "model"]);
+    let processes = processes
+        .help("Run so many servers on one table behind one address, and replace them\nmeanwhile (comments only)");
+    // Set for the servers of `--processes`: the next deployment has another model.
+    let model = Arg::new("model").long("model").value_name("FILE").hide(true);
+    let model = model.value_parser(value_parser!(PathBuf));
+    serve_arguments(command.arg(processes).arg(model)).after_help(EXAMPLES)
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let name = arguments.get_one::<String>("app").ok_or("name an application.")?;
-    let demo = demo(name).ok_or_else(|| format!("unknown application `{name}`."))?;
-    if arguments.contains_id("dynamodb") {
-        return Err("samples need a data directory: use --data instead of --dynamodb.".to_owned());
+    let mut demo = demo(name).ok_or_else(|| format!("unknown application `{name}`."))?;
+    if let Some(file) = arguments.get_one::<PathBuf>("model") {
+        let text = std::fs::read_to_string(file);
+        let text = text.map_err(|error| format!("cannot read {}: {error}.", file.display()))?;
+        demo.application.model = text.leak();
+    }
+    if let Some(processes) = arguments.get_one::<u16>("processes") {
+        return demo.run_processes(name, usize::from(*processes), arguments);
     }
     let default = directory_of(&format!("{name}-demo"));
     let given = arguments.get_one::<PathBuf>("data");
     let size = arguments.get_one::<u64>("size").copied().unwrap_or(demo.default_size);
     // Fails on a port in use before any samples are generated.
     let reserved = listen::reserve(arguments)?;
-    demo.fill(given.unwrap_or(&default), size)?;
+    match arguments.contains_id("dynamodb") {
+        true => demo.fill_table(arguments, size)?,
+        false => demo.fill(given.unwrap_or(&default), size)?,
+    }
     drop(reserved);
     demo.application.serve(PROGRAM, arguments, default)
 }
 
 impl Demo {
+    /// Runs several servers on one table.
+    fn run_processes(
+        &self,
+        name: &str,
+        processes: usize,
+        arguments: &ArgMatches,
+    ) -> Result<(), String> {
+        if name != "comments" {
+            return Err("--processes runs the application `comments` only.".to_owned());
+        }
+        let default = directory_of(&format!("{name}-processes"));
+        let cluster = Cluster {
+            processes,
+            size: arguments.get_one::<u64>("size").copied().unwrap_or(PROCESSES_SIZE),
+            directory: arguments.get_one::<PathBuf>("data").cloned().unwrap_or(default),
+            model: self.application.model,
+            front: listen::reserve(arguments)?,
+        };
+        cluster.run()
+    }
+
+    /// Generates the samples that do not exist yet in a table in DynamoDB.
+    fn fill_table(&self, arguments: &ArgMatches, size: u64) -> Result<(), String> {
+        block_on(async {
+            let opened = source::open(arguments, OpenMode::Create).await?;
+            let db = opened.source.database(self.application.model).await?;
+            self.generate(&db, &opened.name, size).await
+        })
+    }
+
     /// Generates the samples that do not exist yet.
     fn fill(&self, directory: &Path, size: u64) -> Result<(), String> {
         let engine = open_or_create(directory, Options::default())?;
         block_on(async {
             let db = Db::open(self.application.model, engine.clone()).await;
-            self.generate(&db.map_err(|error| error.to_string())?, directory, size).await
+            let db = db.map_err(|error| error.to_string())?;
+            self.generate(&db, &directory.display().to_string(), size).await
         })?;
         close(engine)
     }
 
-    async fn generate(&self, db: &Db, directory: &Path, size: u64) -> Result<(), String> {
+    async fn generate(&self, db: &Db, place: &str, size: u64) -> Result<(), String> {
         let sample = self.sample;
         // Samples are generated in order: if the last one exists, all do.
         let last = sample(size - 1, size).pop().ok_or("no samples: --size is 0.")?;
@@ -165,7 +222,7 @@ impl Demo {
             return Ok(());
         }
         let what = format!("{} {}", grouped(size), self.unit);
-        log(&format!("Generating {what} in {} …", directory.display()));
+        log(&format!("Generating {what} in {place} …"));
         let produced = Produced {
             total: Some(size),
             produce: Box::new(move |to| {

@@ -10,7 +10,9 @@ mod table;
 
 use std::collections::BTreeSet;
 
-use keyloom_model::{BoardId, CountId, Entity, EntityId, Layout, ListId, Model, UniqueId};
+use keyloom_model::{
+    BoardId, CountId, Entity, EntityId, FieldType, Layout, ListId, Model, UniqueId,
+};
 
 pub(crate) use head::{Fingerprint, Head, copy_key};
 pub(crate) use layouts::{Former, Layouts, without_presence};
@@ -95,7 +97,14 @@ impl Pending {
     /// Everything must be rebuilt that depends on how posting lists are stored: they themselves, index
     /// keys that contain ordinals, and what has shards on some stores.
     pub(crate) fn add_kept_otherwise(&mut self, layout: &Layout) {
-        let depends = |entity: &Entity| entity.has_ordinals() || entity.has_shards();
+        let refers = |entity: &Entity| {
+            entity.fields.iter().any(|field| match field.of {
+                FieldType::Ref(target, _) => layout.model().entity(target).reference_shards > 1,
+                _ => false,
+            })
+        };
+        let depends =
+            |entity: &Entity| entity.has_ordinals() || entity.has_shards() || refers(entity);
         for (_, entity) in layout.model().entities().filter(|(_, entity)| depends(entity)) {
             self.entities.insert(entity.name.clone());
             let named = |name: &String| (entity.name.clone(), name.clone());

@@ -66,8 +66,9 @@ impl BoardQuery<'_> {
         let mut state = ReadState::default();
         for attempt in 1..=ATTEMPTS_MAX {
             let mut scan = BoardScan::begin(self.reader, self.request, &mut state).await?;
-            let (mut ranked, next) = scan.answer(asked).await?;
+            // First: what is settled meanwhile may be missing from what is read next.
             let is_settling = scan.is_settling().await?;
+            let (mut ranked, next) = scan.answer(asked).await?;
             ranked.iter_mut().for_each(|ranked| ranked.is_settling = is_settling);
             if scan.deletions.is_valid().await? {
                 let read = scan.deletions.state.cost;

@@ -105,7 +105,11 @@ impl<'s> BoardScan<'s> {
                 Ok((self.ranked(own.into_iter().collect(), false).await?, None))
             }
             Asked::Around(of) => {
-                let Some(own) = self.standing(of).await? else { return Ok((vec![], None)) };
+                let own = match self.standing(of).await? {
+                    None => self.with_changes(of, None).await?,
+                    own => own,
+                };
+                let Some(own) = own else { return Ok((vec![], None)) };
                 let at = own.position.clone();
                 let mut all = self.standings(Some(&at), Direction::Backward, limit).await?;
                 all.reverse();

@@ -6,7 +6,7 @@ use keyloom_store::{Direction, yield_point};
 use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::error::unreadable;
-use crate::fetch::read_own;
+use crate::fetch::{Rows, read_own};
 use crate::fingerprint::Fingerprint;
 use crate::partition::{MergedPage, MergedRequest, Partition};
 use crate::request_error::{check_limit, check_tenant};
@@ -64,6 +64,8 @@ pub(crate) struct ChildrenQuery<'q> {
     parent: RowKey,
     /// The partitions that its children are in: its own, or several if they have shards.
     partitions: Vec<KeyBytes>,
+    /// Those from which children are moving there.
+    earlier: Vec<KeyBytes>,
     /// The sort keys of the children.
     span: Span,
     /// Whether children of all kinds are requested, and follow the parent's own row: then one read
@@ -119,10 +121,21 @@ impl<'q> ChildrenQuery<'q> {
             }
         };
         let partitions = layout.references().partitions(parent);
-        let has_all_kinds = asked == kinds && partitions == [own_key.partition.clone()];
+        let earlier = layout.references().earlier_partitions(parent);
+        let is_together = partitions == [own_key.partition.clone()] && earlier.is_empty();
+        let has_all_kinds = asked == kinds && is_together;
         let fingerprint = Fingerprint::of_children(layout, own_key.partition.as_bytes(), &asked);
         let parent = own_key;
-        Ok(ChildrenQuery { reader, request, parent, partitions, span, has_all_kinds, fingerprint })
+        Ok(ChildrenQuery {
+            reader,
+            request,
+            parent,
+            partitions,
+            earlier,
+            span,
+            has_all_kinds,
+            fingerprint,
+        })
     }
 
     /// Returns the parent with its first children.
@@ -230,11 +243,14 @@ impl<'q> ChildrenQuery<'q> {
         limit: usize,
         cost: &mut ReadCost,
     ) -> Result<MergedPage, Error> {
-        let partitions = self.partitions.iter().map(|key| Partition::of_table(key.as_bytes()));
-        let partitions: Vec<Partition<'_>> = partitions.collect();
-        let direction = Direction::Forward;
-        let request = MergedRequest { partitions: &partitions, span, direction, limit };
-        request.read(self.reader.rows(), cost).await
+        let now = Partitions { keys: &self.partitions, span, limit };
+        if self.earlier.is_empty() {
+            return now.read(self.reader.rows(), cost).await;
+        }
+        // A child that moves meanwhile is read twice, and never missed.
+        let earlier = Partitions { keys: &self.earlier, span, limit };
+        let earlier = earlier.read(self.reader.rows(), cost).await?;
+        Ok(earlier.or(now.read(self.reader.rows(), cost).await?))
     }
 
     async fn read_children(&self, mut page: MergedPage) -> Result<ChildRows, Error> {
@@ -257,6 +273,23 @@ impl<'q> ChildrenQuery<'q> {
 
     fn next(&self, cursors: &CursorKey, last: Option<Vec<u8>>) -> Option<String> {
         last.map(|last| cursors.seal(&self.fingerprint, &last))
+    }
+}
+
+/// Rows of a family in some partitions.
+struct Partitions<'p> {
+    keys: &'p [KeyBytes],
+    span: &'p Span,
+    limit: usize,
+}
+
+impl Partitions<'_> {
+    async fn read(&self, rows: Rows<'_>, cost: &mut ReadCost) -> Result<MergedPage, Error> {
+        let partitions = self.keys.iter().map(|key| Partition::of_table(key.as_bytes()));
+        let partitions: Vec<Partition<'_>> = partitions.collect();
+        let (span, direction, limit) = (self.span, Direction::Forward, self.limit);
+        let request = MergedRequest { partitions: &partitions, span, direction, limit };
+        request.read(rows, cost).await
     }
 }
 

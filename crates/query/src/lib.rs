@@ -140,7 +140,7 @@ pub use explain::{Explanation, ListReads, OneByOne, Plan};
 pub use family::{Children, ChildrenPage, Family, FamilyRequest};
 pub use filter::{Filter, Filters};
 pub use find::UniqueRequest;
-pub use links::{LinkRow, LinksPage};
+pub use links::{LinkRow, LinksPage, LinksPosition};
 pub use list_request::{End, ListPage, ListRequest};
 pub use metered::{Metered, StoreRead};
 pub use range::Range;

@@ -17,7 +17,16 @@ pub struct LinksPage {
     /// In the order of their keys: children first, then references.
     pub links: Vec<LinkRow>,
     /// After which the next page begins; absent if nothing follows for sure.
-    pub next: Option<RowKey>,
+    pub next: Option<LinksPosition>,
+}
+
+/// A position among the references to an entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LinksPosition {
+    /// Which of the partitions that are read.
+    partition: usize,
+    /// The last sort key in it.
+    sort: KeyBytes,
 }
 
 /// The row that stands with an entity for one that refers to it.
@@ -31,6 +40,12 @@ pub struct LinkRow {
     pub field: FieldId,
 }
 
+/// Links in one partition.
+struct ShardPage {
+    links: Vec<LinkRow>,
+    has_more: bool,
+}
+
 /// The references to an entity.
 pub(crate) struct Links<'l> {
     pub(crate) reader: &'l Reader<'l>,
@@ -41,23 +56,24 @@ impl Links<'_> {
     /// Returns at most `limit` of them after a row, and at least one if there is one.
     pub(crate) async fn page(
         &self,
-        after: Option<&RowKey>,
+        after: Option<&LinksPosition>,
         limit: u32,
     ) -> Result<LinksPage, Error> {
         let (limit, mut links) = (limit.max(1) as usize, vec![]);
-        let partitions = self.reader.layout.references().partitions(self.target);
-        let first =
-            after.and_then(|after| partitions.iter().position(|key| *key == after.partition));
-        let mut left = partitions.iter().skip(first.unwrap_or(0)).peekable();
-        while let Some(partition) = left.next() {
-            let after = after.filter(|after| after.partition == *partition);
+        let references = self.reader.layout.references();
+        // A link can move to its new partition meanwhile; it can then be on two pages.
+        let mut partitions = references.earlier_partitions(self.target);
+        partitions.extend(references.partitions(self.target));
+        let first = after.map_or(0, |after| after.partition);
+        for (at, partition) in partitions.iter().enumerate().skip(first) {
+            let after = after.filter(|after| after.partition == at).map(|after| &after.sort);
             let page = self.shard_page(partition, after, limit - links.len()).await?;
+            let last = page.links.last().map(|link| link.key.sort.clone());
+            let last = last.or_else(|| after.cloned()).unwrap_or_default();
             links.extend(page.links);
-            if page.next.is_some() {
-                return Ok(LinksPage { links, next: page.next });
-            }
-            if links.len() >= limit && left.peek().is_some() {
-                let next = links.last().map(|link| link.key.clone());
+            let is_full = links.len() >= limit && at + 1 < partitions.len();
+            if page.has_more || is_full {
+                let next = Some(LinksPosition { partition: at, sort: last });
                 return Ok(LinksPage { links, next });
             }
         }
@@ -68,13 +84,13 @@ impl Links<'_> {
     async fn shard_page(
         &self,
         partition: &KeyBytes,
-        after: Option<&RowKey>,
+        after: Option<&KeyBytes>,
         limit: usize,
-    ) -> Result<LinksPage, Error> {
+    ) -> Result<ShardPage, Error> {
         let (from, to) = self.reader.layout.references().range();
         let mut span = Span::ALL.starting_at(Some(from.into_vec())).ending_at(Some(to));
         if let Some(after) = after {
-            span = span.after(after.sort.as_bytes(), Direction::Forward);
+            span = span.after(after.as_bytes(), Direction::Forward);
         }
         if partition.as_bytes().len() > RowKey::PARTITION_BYTES_MAX {
             span = Span::EMPTY;
@@ -84,8 +100,7 @@ impl Links<'_> {
         let page = request.read(self.reader.rows(), &mut ReadCost::default()).await?;
         let links = page.items.iter().map(|row| self.read_link(row));
         let links = links.collect::<Result<Vec<LinkRow>, Error>>()?;
-        let next = page.last_key.and(links.last()).map(|link| link.key.clone());
-        Ok(LinksPage { links, next })
+        Ok(ShardPage { has_more: page.last_key.is_some() && !links.is_empty(), links })
     }
 
     fn read_link(&self, row: &Item) -> Result<LinkRow, Error> {

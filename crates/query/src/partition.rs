@@ -1,5 +1,7 @@
 //! A partition of the table or of an index, and reading pages of it.
 
+use std::collections::BTreeMap;
+
 use futures_util::future::try_join_all;
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{Slot, Unreadable};
@@ -86,6 +88,25 @@ pub(crate) struct MergedPage {
     pub(crate) items: Vec<Item>,
     /// The sort key up to which all partitions were read; none if nothing follows.
     pub(crate) last: Option<Vec<u8>>,
+}
+
+impl MergedPage {
+    /// The rows of both pages of the table, forward. A row with the same sort key in both is the same
+    /// one; the later page has it as it is now.
+    pub(crate) fn or(self, later: MergedPage) -> MergedPage {
+        let last = match (self.last, later.last) {
+            (Some(left), Some(right)) => Some(left.min(right)),
+            (left, right) => left.or(right),
+        };
+        let sorted = |row: Item| {
+            let sort = row.get(SORT).and_then(Value::as_b).unwrap_or_default().to_vec();
+            (sort, row)
+        };
+        let all = self.items.into_iter().chain(later.items).map(sorted);
+        let mut items: BTreeMap<Vec<u8>, Item> = all.collect();
+        items.retain(|sort, _| last.as_ref().is_none_or(|last| sort <= last));
+        MergedPage { items: items.into_values().collect(), last }
+    }
 }
 
 impl MergedRequest<'_> {

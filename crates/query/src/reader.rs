@@ -26,8 +26,9 @@ use crate::values::ValuesQuery;
 use crate::visible::has_expired;
 use crate::{
     BoardPage, BoardRequest, ChildrenPage, CountPage, CountRequest, Counted, CursorKey,
-    DeletionState, Error, ExpiredPage, Explanation, Family, FamilyRequest, LinksPage, ListPage,
-    ListRequest, Ran, Ranked, ReadCost, Resume, Total, UniqueRequest, ValuePage,
+    DeletionState, Error, ExpiredPage, Explanation, Family, FamilyRequest, LinksPage,
+    LinksPosition, ListPage, ListRequest, Ran, Ranked, ReadCost, Resume, Total, UniqueRequest,
+    ValuePage,
 };
 
 /// A store or a snapshot of one, the table and its layout, and the current time.
@@ -176,7 +177,7 @@ impl<'a> Reader<'a> {
     pub async fn links(
         &self,
         target: &EntityKey,
-        after: Option<&RowKey>,
+        after: Option<&LinksPosition>,
         limit: u32,
     ) -> Result<LinksPage, Error> {
         Links { reader: self, target }.page(after, limit).await

@@ -10,7 +10,7 @@ use crate::help::commands;
 use crate::process::{Folder, app, output};
 
 /// The commands that take no data directory.
-const WITHOUT_DATA: &[&str] = &["check", "chart", "completions", "health"];
+const WITHOUT_DATA: &[&str] = &["check", "chart", "completions", "health", "infrastructure"];
 
 /// Every other command, with `DIR` for the directory and `NEW` for one that does not exist.
 pub(crate) const CALLS: &[&[&str]] = &[
@@ -33,6 +33,8 @@ pub(crate) const CALLS: &[&[&str]] = &[
     &["backup", "--data", "GOOD", "--to", "DIR"],
     &["restore", "--from", "DIR", "--to", "NEW"],
     &["restore", "--from", "GOOD", "--to", "DIR"],
+    &["copy", "--from", "DIR", "--to", "NEW"],
+    &["copy", "--from", "GOOD", "--to", "DIR"],
 ];
 
 /// Calls that create a store where there is none.

@@ -1,5 +1,6 @@
 //! Transactions. One that conflicts with another is retried, with backoff.
 
+use std::error::Error as StdError;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
@@ -20,7 +21,7 @@ use super::codes::{IN_PROGRESS, TOKEN_REUSED};
 use super::expressions::{Expressions, on_condition_failed};
 use super::refusal::{failed, has_code, incomplete, response_item};
 use super::retry::{Outcome, new_token};
-use super::service::{Service, retry};
+use super::service::Service;
 use super::specs::Rules;
 use super::values::attributes;
 
@@ -50,8 +51,7 @@ impl Service {
         let is_retryable = |error: &SdkError<TransactGetItemsError, HttpResponse>| {
             Outcome::of(error).may_succeed_later() || canceled_get(error).is_some_and(are_transient)
         };
-        let sent =
-            retry(&mut self.conflict_backoff(), || request.clone().send(), is_retryable).await;
+        let sent = self.send_transaction(|| request.clone().send(), is_retryable).await;
         match sent {
             Ok(output) => {
                 self.note_read(output.consumed_capacity());
@@ -62,6 +62,33 @@ impl Service {
                 Some(reasons) => Err(refused(GET, reasons)),
                 None => Err(self.explain(&rules, failed(GET, &error)).await),
             },
+        }
+    }
+
+    /// Sends a transaction until it succeeds, is not retryable, or attempts run out. Conflicts with other
+    /// transactions are retried soon and often; everything else as other requests are.
+    async fn send_transaction<T, E, F>(
+        &self,
+        send: impl Fn() -> F,
+        mut is_retryable: impl FnMut(&SdkError<E, HttpResponse>) -> bool,
+    ) -> Result<T, SdkError<E, HttpResponse>>
+    where
+        E: ProvideErrorMetadata + StdError + 'static,
+        F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
+    {
+        let (mut conflicts, mut others) = (self.conflict_backoff(), self.backoff());
+        loop {
+            let error = match send().await {
+                Err(error) if is_retryable(&error) => error,
+                result => return result,
+            };
+            let backoff = match is_conflict(&error) {
+                true => &mut conflicts,
+                false => &mut others,
+            };
+            if !backoff.wait().await {
+                return Err(error);
+            }
         }
     }
 
@@ -90,8 +117,7 @@ impl Service {
             may_have_applied |= outcome.may_have_applied() || error.code() == Some(IN_PROGRESS);
             outcome.may_succeed_later() || canceled_write(error).is_some_and(are_transient)
         };
-        let sent =
-            retry(&mut self.conflict_backoff(), || request.clone().send(), is_retryable).await;
+        let sent = self.send_transaction(|| request.clone().send(), is_retryable).await;
         let error = match sent {
             Ok(output) => {
                 self.note_written(output.consumed_capacity());
@@ -136,6 +162,16 @@ impl Service {
         }
         Error::Canceled { reasons }
     }
+}
+
+/// Whether a transaction was canceled because others were in progress, and for no other reason that may
+/// pass.
+fn is_conflict<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> bool {
+    let message = error.as_service_error().and_then(ProvideErrorMetadata::message);
+    error.code() == Some("TransactionCanceledException")
+        && message.is_some_and(|message| {
+            !TRANSIENT_REASONS[1..].iter().any(|reason| message.contains(reason))
+        })
 }
 
 /// Returns the reasons of a canceled write.

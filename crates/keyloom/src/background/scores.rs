@@ -2,8 +2,10 @@
 //! scores, with their entries and prefix counts.
 //!
 //! A move is one transaction that takes from the changes what it adds to the score, on condition that
-//! the score is as it was read. So the sum of both never changes, whoever moves what, and several
-//! processes may settle one board. A lease keeps them from competing for the same rows. Keys alone say
+//! all of them are as they were read. So the sum of both never changes, whoever moves what, and several
+//! processes may settle one board. Each move gives the score another stamp: who reads the score before
+//! and after its changes, and finds the same stamp, has missed no move. A lease keeps processes from
+//! competing for the same rows. Keys alone say
 //! what to do, so that boards which the model no longer has are settled too.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -12,8 +14,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use futures_util::future::try_join_all;
 use keyloom_model::attribute::{COUNT, SORT};
 use keyloom_model::{Counter, LeaderboardKeys, RowKey};
-use keyloom_store::{Delete, Error as StoreError, Get, TransactAction, TransactWrite, UpdateItem};
-use keyloom_value::{Condition, Item, KeyBytes, Path, Update, Value};
+use keyloom_store::{Delete, Error as StoreError, Get, TransactAction, TransactWrite};
+use keyloom_value::{Condition, Item, KeyBytes, Path, Value};
 
 use super::lease::{Held, Lease};
 use crate::answer::Answer;
@@ -49,16 +51,7 @@ struct ScoreChange {
 struct Moves {
     actions: Vec<TransactAction>,
     prefix_counts: BTreeMap<RowKey, i64>,
-    count: u64,
-}
-
-/// How a change is taken out of its row.
-#[derive(Clone, Copy)]
-enum Take {
-    /// With the row, on condition that nothing was added since it was read.
-    Row,
-    /// Whatever was added since stays.
-    Amount,
+    count: usize,
 }
 
 impl Db {
@@ -86,6 +79,10 @@ async fn settle_scores(shared: &Shared) -> Result<u64, Error> {
     let (mut count, mut failure) = (0, None);
     if !rows.is_empty() && Lease::new(shared, LEASE).take().await? == Held::Yes {
         for shards in boards(&rows) {
+            // There can be many boards.
+            if Lease::new(shared, LEASE).take().await? == Held::No {
+                break;
+            }
             match settle_board(shared, shards).await {
                 Ok(moved) => count += moved,
                 // The next call goes on.
@@ -99,12 +96,18 @@ async fn settle_scores(shared: &Shared) -> Result<u64, Error> {
     failure.map_or(Ok(count), Err)
 }
 
-/// Settles everything that was left before this call, whoever else does.
+/// Settles everything that was left before this call, until nothing is found: another process may have
+/// been at it.
 pub(crate) async fn settle_all(shared: &Shared) -> Result<(), Error> {
-    for shards in boards(&registered(shared).await?) {
-        settle_board(shared, shards).await?;
+    loop {
+        let mut count = 0;
+        for shards in boards(&registered(shared).await?) {
+            count += settle_board(shared, shards).await?;
+        }
+        if count == 0 {
+            return Ok(());
+        }
     }
-    Ok(())
 }
 
 /// The rows of the registry: one for each shard of each board.
@@ -181,39 +184,72 @@ async fn changes_of(shared: &Shared, shard: &Item) -> Result<Vec<(Counter, i64)>
     rows.iter().map(|row| change(row).ok_or_else(wrong)).collect()
 }
 
-/// Moves changes into their scores, as many in one transaction as fit.
+/// Moves changes into their scores, as many in one transaction as fit; those of scores in a crowd one by
+/// one.
 async fn move_all(shared: &Shared, mut left: VecDeque<ScoreChange>) -> Result<u64, Error> {
-    let (mut count, mut take) = (0, Take::Row);
-    let mut attempts = Attempts::new(&shared.stamps);
+    let (mut count, mut contended) = (0, None);
     while !left.is_empty() {
-        attempts.next().await?;
-        let moves = next_moves(shared, &left, take).await?;
-        let moved = moves.count;
+        let moves = next_moves(shared, &left).await?;
+        let moved: Vec<ScoreChange> = left.drain(..moves.count.min(left.len())).collect();
         match shared.store.transact_write(moves.into_transaction(shared)).await {
-            Ok(()) => {
-                left.drain(..usize::try_from(moved).unwrap_or(left.len()).min(left.len()));
-                count += moved;
-                (attempts, take) = (Attempts::new(&shared.stamps), Take::Row);
-            }
+            Ok(()) => count += moved.len() as u64,
             // A score or a change is not what was read, or another transaction was in progress.
-            Err(StoreError::Canceled { .. }) => take = Take::Amount,
+            Err(StoreError::Canceled { .. }) => {
+                for ScoreChange { score, changes } in &moved {
+                    match move_apart(shared, score, changes).await {
+                        Ok(()) => count += 1,
+                        // The others are not held up.
+                        Err(Error::Contended) => contended = Some(Error::Contended),
+                        Err(error) => return Err(error),
+                    }
+                }
+            }
             Err(error) => return Err(error.into()),
         }
     }
-    Ok(count)
+    contended.map_or(Ok(count), Err)
+}
+
+/// Moves the changes of one score, each in a transaction of its own and as it is then: in a crowd, no
+/// transaction finds all of them at rest.
+async fn move_apart(
+    shared: &Shared,
+    score: &Counter,
+    changes: &[(RowKey, i64)],
+) -> Result<(), Error> {
+    for (key, _) in changes {
+        let mut attempts = Attempts::new(&shared.stamps);
+        loop {
+            attempts.next().await?;
+            // Writers of this process wait meanwhile.
+            let turn = [key.partition.as_bytes().to_vec()];
+            let _turn = shared.turns.take(&turn, shared.stamps.clock()).await?;
+            let change = shared.store.get(Get::new(&shared.table, key.to_item())).await?;
+            let by = change.as_ref().and_then(Counter::value_of).unwrap_or(0);
+            if by == 0 {
+                break;
+            }
+            let changes = vec![(key.clone(), by)];
+            let left = VecDeque::from([ScoreChange { score: score.clone(), changes }]);
+            let moves = next_moves(shared, &left).await?;
+            match shared.store.transact_write(moves.into_transaction(shared)).await {
+                Ok(()) => break,
+                Err(StoreError::Canceled { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Plans as many moves as fit into a transaction; at least one.
-async fn next_moves(
-    shared: &Shared,
-    left: &VecDeque<ScoreChange>,
-    take: Take,
-) -> Result<Moves, Error> {
+async fn next_moves(shared: &Shared, left: &VecDeque<ScoreChange>) -> Result<Moves, Error> {
     let some: Vec<&ScoreChange> = left.iter().take(SCORES_MAX).collect();
     let read = |change: &&ScoreChange| {
         shared.store.get(Get::new(&shared.table, change.score.key().to_item()))
     };
     let rows = try_join_all(some.iter().map(read)).await?;
+    let stamp = shared.stamps.next()?;
     let mut moves = Moves::default();
     for (change, row) in some.into_iter().zip(rows) {
         let mut more = moves.prefix_counts.clone();
@@ -230,9 +266,8 @@ async fn next_moves(
         if moves.count > 0 && rows > ACTIONS_MAX {
             break;
         }
-        moves.actions.push(ranked.rewrite(&shared.table));
-        let taken = change.changes.iter().map(|(key, by)| taken(shared, key, *by, take));
-        moves.actions.extend(taken);
+        moves.actions.push(ranked.settle(&shared.table, &stamp));
+        moves.actions.extend(change.changes.iter().map(|(key, by)| taken(shared, key, *by)));
         moves.prefix_counts = more;
         moves.count += 1;
     }
@@ -247,16 +282,8 @@ impl Moves {
     }
 }
 
-/// Takes a change out of its row.
-fn taken(shared: &Shared, key: &RowKey, by: i64, take: Take) -> TransactAction {
-    match take {
-        Take::Row => {
-            let unchanged = Condition::equal(Path::from(COUNT), Value::from(by));
-            TransactAction::Delete(Delete::new(&shared.table, key.to_item()).when(unchanged))
-        }
-        Take::Amount => {
-            let add = Update::new().add(Path::from(COUNT), Value::from(-by));
-            TransactAction::Update(UpdateItem::new(&shared.table, key.to_item(), add))
-        }
-    }
+/// Takes a change with its row, if nothing was added to it since it was read.
+fn taken(shared: &Shared, key: &RowKey, by: i64) -> TransactAction {
+    let unchanged = Condition::equal(Path::from(COUNT), Value::from(by));
+    TransactAction::Delete(Delete::new(&shared.table, key.to_item()).when(unchanged))
 }

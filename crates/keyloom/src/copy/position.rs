@@ -63,6 +63,11 @@ impl StreamPosition {
         StreamPosition { after, is_ended, rows: self.rows + rows, writes: self.writes + 1 }
     }
 
+    /// Whether no position was written yet.
+    pub(super) fn is_start(&self) -> bool {
+        self.writes == 0
+    }
+
     /// Whether another one was written right after this one.
     pub(super) fn is_followed_by(&self, other: &StreamPosition) -> bool {
         other.writes == self.writes + 1

@@ -9,6 +9,7 @@ use keyloom_value::Item;
 
 use super::portable::read_entity;
 use super::position::StreamPosition;
+use super::record::CopyRecord;
 use super::{CopyFrom, CopyPage, CopyProgress, CopyRow, CopyStep, OnProgress};
 use crate::db::Shared;
 use crate::error::Error;
@@ -113,7 +114,8 @@ impl Streams<'_> {
 
     /// How many of some rows fit into one transaction with a position.
     fn batch_len(&self, rows: &[Prepared]) -> usize {
-        let (mut actions, mut bytes) = (1, 0);
+        // The position, and at the start the record.
+        let (mut actions, mut bytes) = (2, 0);
         let fits = |row: &&Prepared| {
             actions += row.rows;
             bytes += row.bytes;
@@ -136,6 +138,11 @@ impl Streams<'_> {
             let mut difference = self.difference(batch)?;
             let advance = at.advance(next, &self.shared.table, stream);
             difference.actions.push(PlannedAction::or_changed(advance));
+            if at.is_start() {
+                // A finished copy has no positions either.
+                let check = CopyRecord::check(&self.shared.table);
+                difference.actions.push(PlannedAction::or_changed(check));
+            }
             let failure = match ctx.commit_difference(difference).await {
                 Ok(Outcome::Done) => return Ok(()),
                 Ok(Outcome::UniqueViolation(conflict)) => {

@@ -71,7 +71,7 @@ impl Verifier<'_> {
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
         let Counted { expected, found, .. } = counted;
-        if *found == counter.row(*expected) {
+        if counter.has_row(found.as_ref(), *expected) {
             return Ok(());
         }
         let number = found.as_ref().and_then(Counter::value_of);

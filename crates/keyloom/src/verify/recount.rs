@@ -89,7 +89,8 @@ impl Counted {
     /// Whether the stored row is what it should be. A row with 0 may remain.
     pub(super) fn is_right(&self, counter: &Counter) -> bool {
         let value = self.found.as_ref().and_then(Counter::value_of);
-        self.found == counter.row(self.expected) || (self.expected == 0 && value == Some(0))
+        counter.has_row(self.found.as_ref(), self.expected)
+            || (self.expected == 0 && value == Some(0))
     }
 }
 

@@ -53,15 +53,17 @@ pub(super) async fn commit(
 ) -> Result<Outcome, Error> {
     let store = ctx.store;
     let Difference { mut actions, postings: sets, deltas, counters } = difference;
+    // A call can take long, and its own time stands still.
+    let now_ms = i64::try_from(ctx.stamps.clock().now().0).unwrap_or(i64::MAX);
     if !deltas.is_empty() {
         ctx.groups.make_room(&deltas, ctx.stamps.clock()).await?;
-        ctx.groups.register(store, ctx.table, &deltas, ctx.now_ms).await?;
+        ctx.groups.register(store, ctx.table, &deltas, now_ms).await?;
         ctx.groups.note_written(&deltas);
         let stamp = ctx.stamps.next()?;
         actions.extend(deltas.iter().map(|delta| delta.action(ctx.table, &stamp)));
     }
     let boards = counters.changed_boards();
-    ctx.boards.register(store, ctx.table, &boards, ctx.now_ms).await?;
+    ctx.boards.register(store, ctx.table, &boards, now_ms).await?;
     let _turns = match ctx.fence {
         Some(_) => ctx.turns.take(&contended(&actions, &counters), ctx.stamps.clock()).await?,
         None => vec![],
@@ -149,10 +151,16 @@ fn outcome(
     meanings: Vec<OnConflict>,
 ) -> Result<Option<Outcome>, Error> {
     let (mut outcome, mut not_mine, mut is_counter_moved) = (Outcome::Done, None, false);
+    let mut busy = None;
     for (reason, meaning) in reasons.into_iter().zip(meanings) {
         let item = match reason {
             None => continue,
             Some(CancelReason::ConditionFailed { item }) => item,
+            // What else failed says more.
+            Some(CancelReason::Refused(refusal)) if refusal.may_pass => {
+                busy = Some(refusal);
+                continue;
+            }
             Some(reason @ (CancelReason::Invalid(_) | CancelReason::Refused(_))) => {
                 return Err(StoreError::from(reason).into());
             }
@@ -180,6 +188,10 @@ fn outcome(
         if rank(&found) > rank(&outcome) {
             outcome = found;
         }
+    }
+    let is_busy_alone = matches!(outcome, Outcome::Done) && not_mine.is_none() && !is_counter_moved;
+    if let Some(refusal) = busy.filter(|_| is_busy_alone) {
+        return Err(StoreError::Refused(refusal).into());
     }
     match (outcome, not_mine) {
         // No read was stale, so the rows themselves are inconsistent.

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyloom_model::attribute::{COUNT, PARTITION};
+use keyloom_model::attribute::{COUNT, MOVED, PARTITION};
 use keyloom_model::{Counter, RowKey};
 use keyloom_store::{
     AddNumber, Delete, Get, Put, Rank, Store, TableName, TransactAction, UpdateItem,
@@ -127,18 +127,40 @@ pub(crate) struct RankedChange<'c> {
 impl RankedChange<'_> {
     /// Writes the row of the counter, or removes it at 0, if it is unchanged since it was read.
     pub(crate) fn rewrite(&self, table: &TableName) -> TransactAction {
-        let unchanged = match self.row {
-            None => Condition::missing(PARTITION),
-            Some(row) => match row.get(COUNT) {
-                None => Condition::exists(PARTITION).and(Condition::missing(COUNT)),
-                Some(number) => Condition::equal(Path::from(COUNT), number.clone()),
-            },
-        };
+        let unchanged = self.unchanged();
         match self.counter.row(self.after) {
             Some(row) => TransactAction::Put(Put::new(table, row).when(unchanged)),
             None => {
                 let delete = Delete::new(table, self.counter.key().to_item());
                 TransactAction::Delete(delete.when(unchanged))
+            }
+        }
+    }
+
+    /// Writes the row of a score that is settled, with the stamp of this move, if it is unchanged since it
+    /// was read. A score of 0 keeps its row, for the stamp.
+    pub(crate) fn settle(&self, table: &TableName, stamp: &str) -> TransactAction {
+        let mut row = self.counter.row(self.after).unwrap_or_else(|| {
+            let mut zero = self.counter.key().to_item();
+            zero.insert(COUNT, 0);
+            zero
+        });
+        row.insert(MOVED, stamp);
+        TransactAction::Put(Put::new(table, row).when(self.unchanged()))
+    }
+
+    fn unchanged(&self) -> Condition {
+        match self.row {
+            None => Condition::missing(PARTITION),
+            Some(row) => {
+                let count = match row.get(COUNT) {
+                    None => Condition::exists(PARTITION).and(Condition::missing(COUNT)),
+                    Some(number) => Condition::equal(Path::from(COUNT), number.clone()),
+                };
+                match row.get(MOVED) {
+                    None => count.and(Condition::missing(MOVED)),
+                    Some(stamp) => count.and(Condition::equal(Path::from(MOVED), stamp.clone())),
+                }
             }
         }
     }

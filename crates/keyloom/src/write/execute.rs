@@ -339,6 +339,9 @@ impl<'a> Executor<'a> {
             Outcome::TargetGone { target, .. }
                 if footprint.reads.iter().any(|row| row.image.key == target) =>
             {
+                if let Some(row) = ctx.reader().get_any(&target).await? {
+                    tombstone::restore_presence(ctx, row, state).await?;
+                }
                 Ok(false)
             }
             Outcome::TargetGone { owner, field, target } => {

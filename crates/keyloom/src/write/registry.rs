@@ -17,6 +17,8 @@ const REGISTERED_MS: i64 = 60_000;
 /// How long nobody must have written a row until it is removed: ten times as long as a process relies on
 /// having written it.
 const FORGET_MS: i64 = 600_000;
+/// From how many rows on those are forgotten that have to be written again anyway.
+const KNOWN_MAX: usize = 10_000;
 /// When a row was written, in milliseconds since 1970.
 const REGISTERED: &str = "at";
 
@@ -48,7 +50,11 @@ impl Registry {
             }
             let at = Update::new().set(Path::from(REGISTERED), Value::from(now_ms));
             store.update(UpdateItem::new(table, key.to_item(), at)).await?;
-            self.lock().insert(key.clone(), now_ms);
+            let mut known = self.lock();
+            if known.len() >= KNOWN_MAX {
+                known.retain(|_, since| is_fresh(*since));
+            }
+            known.insert(key.clone(), now_ms);
         }
         Ok(())
     }

@@ -16,10 +16,13 @@ use keyloom_store::Clock;
 use crate::error::Error;
 
 /// Rows share queues; with so many, few rows that are written at the same time do.
-const QUEUES: u64 = 1024;
-/// How often and how long a writer waits for its turn.
-const WAITS_MAX: u32 = 500;
-const WAIT: Duration = Duration::from_millis(20);
+const QUEUES: u64 = 8192;
+/// Transactions with more keys, such as those of an import, do not wait: they would hold up each other at
+/// keys that they do not share.
+const KEYS_MAX: usize = 16;
+/// How long a writer waits for its turns, and how often it looks at the time meanwhile.
+const WAIT_MAX_MS: u64 = 10_000;
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The queues of a process.
 #[derive(Debug)]
@@ -43,7 +46,7 @@ struct TicketState {
 
 /// A turn, until it is dropped.
 #[derive(Debug)]
-pub(super) struct Turn<'t>(&'t Mutex<Queue>);
+pub(crate) struct Turn<'t>(&'t Mutex<Queue>);
 
 impl Default for Turns {
     fn default() -> Turns {
@@ -57,7 +60,7 @@ impl Turns {
     /// # Errors
     ///
     /// [`Error::Contended`] if that takes too long.
-    pub(super) async fn take<'t>(
+    pub(crate) async fn take<'t>(
         &'t self,
         keys: &[Vec<u8>],
         clock: &dyn Clock,
@@ -65,11 +68,12 @@ impl Turns {
         // In one order for everybody, so that no two wait for each other.
         let queues: BTreeSet<u64> = keys.iter().map(|key| hash(key) % QUEUES).collect();
         let mut turns = Vec::with_capacity(queues.len());
-        for queue in queues {
+        let until_ms = clock.now().0.saturating_add(WAIT_MAX_MS);
+        for queue in queues.into_iter().filter(|_| keys.len() <= KEYS_MAX) {
             let Some(queue) = usize::try_from(queue).ok().and_then(|at| self.0.get(at)) else {
                 continue;
             };
-            turns.push(wait_for(queue, clock).await?);
+            turns.push(wait_for(queue, clock, until_ms).await?);
         }
         Ok(turns)
     }
@@ -81,13 +85,17 @@ fn hash(key: &Vec<u8>) -> u64 {
     hasher.finish()
 }
 
-async fn wait_for<'t>(queue: &'t Mutex<Queue>, clock: &dyn Clock) -> Result<Turn<'t>, Error> {
+async fn wait_for<'t>(
+    queue: &'t Mutex<Queue>,
+    clock: &dyn Clock,
+    until_ms: u64,
+) -> Result<Turn<'t>, Error> {
     if !std::mem::replace(&mut lock(queue).is_taken, true) {
         return Ok(Turn(queue));
     }
     let mut waiting = Waiting::new(queue);
-    for _ in 0..WAITS_MAX {
-        if let Either::Left((turn, _)) = select(&mut waiting, clock.sleep(WAIT)).await {
+    while clock.now().0 < until_ms {
+        if let Either::Left((turn, _)) = select(&mut waiting, clock.sleep(LOOK)).await {
             return Ok(turn);
         }
     }

@@ -307,12 +307,13 @@ fn settling_beside_writers_and_another_process_loses_nothing() {
     }
 }
 
-/// Counters and boards move to other shards by a backfill, while others write and scores are settled.
+/// Counters and boards move to other shards by a backfill, while others write and scores are settled, also
+/// by a process that stops in the middle and goes on when the backfill is over.
 #[test]
 fn counts_and_boards_are_exact_after_their_shards_change() {
-    for seed in 0..6 {
+    for seed in 0..12 {
         let (clock, mut random) = (ManualClock::new(), Random::new(seed));
-        let store = shared_store(&clock);
+        let store = pausing(shared_store(&clock));
         let mut naive = Naive::new();
         for shards in ["", "4", "2", "7", ""] {
             let shards = match shards {
@@ -330,7 +331,17 @@ fn counts_and_boards_are_exact_after_their_shards_change() {
                     settle(&db, &clock);
                 }
                 if step == 15 {
+                    let other = open(&model, &store, &clock);
+                    clock.advance_ms(31_000);
+                    let mut paused: Pin<Box<dyn Future<Output = ()> + '_>> = Box::pin(async {
+                        other.settle_scores().await.expect("it is settled");
+                    });
+                    let calls = random.below(40);
+                    let is_done = (0..calls).any(|_| go_on(paused.as_mut()).is_some());
                     block_on(db.backfill(|_| {})).expect("it is rebuilt");
+                    if !is_done {
+                        block_on(paused);
+                    }
                 }
             }
             check(&db, &naive, seed);

@@ -21,3 +21,5 @@ pub const OWNER: &str = "O";
 pub const EXPIRY: &str = "E";
 /// Of a counter: its value.
 pub const COUNT: &str = "C";
+/// Of a score that is settled: the stamp of the last move of changes into it.
+pub const MOVED: &str = "T";

@@ -3,7 +3,7 @@
 
 use keyloom_value::{Item, KeyBytes, Number, Score, Value};
 
-use super::attribute::COUNT;
+use super::attribute::{COUNT, MOVED};
 use super::counts::COUNTED;
 use super::counts::{count_prefix, name_of_count, subsets};
 use super::key::{bytes, own_sort};
@@ -70,6 +70,16 @@ impl Counter {
             row.insert(RANKED_SLOT.sort(), sort.into_vec());
         }
         Some(row)
+    }
+
+    /// Whether a stored row is that of this value, whenever it was settled.
+    pub fn has_row(&self, row: Option<&Item>, value: i64) -> bool {
+        let plain = row.map(|row| {
+            let mut plain = row.clone();
+            plain.remove(MOVED);
+            plain
+        });
+        plain == self.row(value)
     }
 
     /// The prefix counts to which a score of this value adds.

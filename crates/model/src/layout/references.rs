@@ -6,6 +6,8 @@
 //! of them, where it would check the own row otherwise, so that writers who refer to one entity do not
 //! meet in one row.
 
+use std::collections::BTreeSet;
+
 use keyloom_value::{KeyBytes, Value};
 
 use super::attribute::{OWNER, REVISION};
@@ -70,21 +72,26 @@ impl<'l> References<'l> {
         RowKey { partition: shards::partition(&base, shard_of(&owner.id, shards), shards), sort }
     }
 
-    /// The partitions that can have links to an entity, also such as were written under an earlier
-    /// number of shards.
+    /// The partitions that have links to an entity.
     pub fn partitions(&self, target: &EntityKey) -> Vec<KeyBytes> {
-        let base = self.layout.entity_partition(target);
-        let earlier = &self.layout.layout_of(target.entity).earlier_reference_shards;
-        let counts = earlier.iter().copied().chain([self.shards(target.entity)]);
-        let (mut is_whole, mut most) = (false, 0);
-        for shards in counts {
-            is_whole |= shards == 1;
-            most = most.max(if shards == 1 { 0 } else { shards });
-        }
-        let whole = is_whole.then(|| base.clone());
-        // Two shards or more have their number in the key.
-        let shards = (0..most).map(|shard| shards::partition(&base, shard, most.max(2)));
-        whole.into_iter().chain(shards).collect()
+        let (base, shards) = (self.layout.entity_partition(target), self.shards(target.entity));
+        (0..shards).map(|shard| shards::partition(&base, shard, shards)).collect()
+    }
+
+    /// The partitions that may have links to an entity which were written under an earlier number of
+    /// shards. They move to [`References::partitions`], never back: who reads these first, and then
+    /// those, misses none. A partition can be among both.
+    pub fn earlier_partitions(&self, target: &EntityKey) -> Vec<KeyBytes> {
+        let (base, now) = (self.layout.entity_partition(target), self.shards(target.entity));
+        let earlier = self.layout.layout_of(target.entity).earlier_reference_shards.iter();
+        let earlier: BTreeSet<u32> = earlier.copied().filter(|shards| *shards != now).collect();
+        let shards = |shards: u32| (0..shards).map(move |shard| (shard, shards));
+        let keys: BTreeSet<KeyBytes> = earlier
+            .into_iter()
+            .flat_map(shards)
+            .map(|(shard, shards)| shards::partition(&base, shard, shards))
+            .collect();
+        keys.into_iter().collect()
     }
 
     /// Whether entities of a kind have presence rows.

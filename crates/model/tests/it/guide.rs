@@ -33,6 +33,7 @@ const CONTEXTS: &[(&str, &str)] = &[
          fields.rating = \"int\"\n\
          [entity.player]\nfields.score = \"int\"\nfields.country = \"text\"\n",
     ),
+    ("[entity.product]", ""),
     ("[on.search]", "[entity.search]\n"),
 ];
 

@@ -20,6 +20,10 @@ impl From<Error> for Problem {
                 let retry_secs = failure.may_pass().then_some(WRITES_RETRY_SECS);
                 problem.with_retry(retry_secs).with_cause(error.to_string())
             }
+            // Repeating a change that may have been applied is for the client to decide.
+            Error::Store(keyloom_store::Error::Unanswered(_)) => {
+                problem.with_retry(None).with_cause(error.to_string())
+            }
             Error::Store(_) if problem.kind() == Kind::Busy => {
                 problem.with_cause(error.to_string())
             }
@@ -153,12 +157,13 @@ mod tests {
     #[test]
     fn a_busy_database_is_503_with_retry_after_and_without_its_cause() {
         let errors = [
-            keyloom_store::Error::Refused(refusal(true)),
-            keyloom_store::Error::Unanswered(refusal(false)),
+            (keyloom_store::Error::Refused(refusal(true)), Some(1)),
+            // It may have been applied.
+            (keyloom_store::Error::Unanswered(refusal(false)), None),
         ];
-        for error in errors {
+        for (error, retry_secs) in errors {
             let problem = Problem::from(Error::Store(error));
-            assert_eq!((problem.kind().status(), problem.retry_secs()), (503, Some(1)));
+            assert_eq!((problem.kind().status(), problem.retry_secs()), (503, retry_secs));
             assert!(problem.cause().is_some_and(|cause| cause.contains("secret")));
             assert!(!problem.detail().contains("secret"));
         }

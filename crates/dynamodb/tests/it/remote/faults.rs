@@ -15,6 +15,8 @@ use super::faulty::{Fault, Faulty, remote};
 use super::items::{addition, item, key, table};
 
 const ATTEMPTS_MAX: u32 = 4;
+/// Attempts at a transaction that conflicts with others.
+const CONFLICTS_MAX: u32 = 12 * ATTEMPTS_MAX;
 /// Long enough for a busy machine.
 const PATIENT: Duration = Duration::from_secs(30);
 /// How long a test waits for a server that does not respond.
@@ -218,7 +220,10 @@ fn a_transaction_that_may_have_been_applied_is_never_reported_as_refused() {
     let (server, remote) = start();
     for done in [Fault::CutAfter, Fault::CutWithin, Fault::Garbage] {
         for last in [&TRANSIENT[..], &[Fault::Conflict]].concat() {
-            let rest = times(last, ATTEMPTS_MAX - 1);
+            let rest = match last {
+                Fault::Conflict => times(last, CONFLICTS_MAX),
+                _ => times(last, ATTEMPTS_MAX - 1),
+            };
             server.script("TransactWriteItems", &[&[done], &rest[..]].concat());
             let error = block_on(remote.transact_write(transaction())).unwrap_err();
             assert!(matches!(error, Error::Unanswered(_)), "{done:?}, {last:?}: {error}");
@@ -236,7 +241,7 @@ fn a_transaction_with_a_lasting_conflict_is_canceled_with_the_reason() {
         }
         other => panic!("{other:?}"),
     }
-    assert_sent(&server, "TransactWriteItems", ATTEMPTS_MAX);
+    assert_sent(&server, "TransactWriteItems", CONFLICTS_MAX);
     assert!(stored(&server).is_empty());
 }
 

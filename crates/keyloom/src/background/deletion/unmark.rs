@@ -85,7 +85,9 @@ async fn unmark_rows(
     let is_large = |row: &OwnRow| {
         let references = ctx.layouts.current.references();
         // Presence rows come back only with the own row.
-        let has_presence = references.has_presence(row.image.key.entity);
+        let key = &row.image.key;
+        let has_presence =
+            references.has_presence(key.entity) || !references.earlier_partitions(key).is_empty();
         has_presence || row.pending.deletions().contains(record.id())
     };
     let (large, small): (Vec<OwnRow>, Vec<OwnRow>) = rows.into_iter().partition(is_large);

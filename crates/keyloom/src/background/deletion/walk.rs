@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use keyloom_model::{EntityKey, Link, OwnRow, RowKey};
-use keyloom_query::LinkRow;
+use keyloom_query::{LinkRow, LinksPosition};
 
 use crate::error::Error;
 use crate::write::{DeletionRecord, LINKS_PAGE, WriteContext};
@@ -16,7 +16,7 @@ pub(super) struct Walk<'w> {
     frontier: Vec<EntityKey>,
     met: HashSet<RowKey>,
     /// An entity, and the link after which its next page of referrers starts.
-    page: Option<(EntityKey, Option<RowKey>)>,
+    page: Option<(EntityKey, Option<LinksPosition>)>,
 }
 
 /// A page of entities that refer to a target.
