@@ -7,7 +7,6 @@
 //! ```
 
 use keyloom_model::RowKey;
-use keyloom_model::attribute::PARTITION;
 use keyloom_store::{Check, Delete, Get, OnFailure, Put, Store, TableName, TransactAction};
 use keyloom_value::{Condition, Item, Number, Path, Value};
 
@@ -38,7 +37,11 @@ impl StreamPosition {
         stream: u32,
     ) -> Result<StreamPosition, Error> {
         let row = store.get(Get::new(table, key(stream).to_item())).await?;
-        let Some(row) = row else { return Ok(StreamPosition::default()) };
+        // Positions are there from the beginning of a copy to its end.
+        let Some(row) = row else {
+            let reason = "The copy was finished or removed by another process: check the target.";
+            return Err(Error::Copy { reason: reason.to_owned() });
+        };
         StreamPosition::read(&row)
             .ok_or_else(|| Error::damaged("The position of an unfinished copy cannot be read."))
     }
@@ -63,11 +66,6 @@ impl StreamPosition {
         StreamPosition { after, is_ended, rows: self.rows + rows, writes: self.writes + 1 }
     }
 
-    /// Whether no position was written yet.
-    pub(super) fn is_start(&self) -> bool {
-        self.writes == 0
-    }
-
     /// Whether another one was written right after this one.
     pub(super) fn is_followed_by(&self, other: &StreamPosition) -> bool {
         other.writes == self.writes + 1
@@ -80,21 +78,20 @@ impl StreamPosition {
         table: &TableName,
         stream: u32,
     ) -> TransactAction {
-        let mut item = key(stream).to_item();
-        if let Some(after) = &next.after {
-            item.insert(AFTER, Value::M(after.clone()));
-        }
-        item.insert(ENDED, next.is_ended);
-        item.insert(ROWS, next.rows);
-        item.insert(WRITES, next.writes);
-        TransactAction::Put(Put::new(table, item).when(self.as_read()))
+        let as_read = Condition::equal(Path::from(WRITES), Value::from(self.writes));
+        TransactAction::Put(Put::new(table, next.to_item(stream)).when(as_read))
     }
 
-    fn as_read(&self) -> Condition {
-        match self.writes {
-            0 => Condition::missing(PARTITION),
-            writes => Condition::equal(Path::from(WRITES), Value::from(writes)),
+    /// The row of the position of a stream.
+    pub(super) fn to_item(&self, stream: u32) -> Item {
+        let mut item = key(stream).to_item();
+        if let Some(after) = &self.after {
+            item.insert(AFTER, Value::M(after.clone()));
         }
+        item.insert(ENDED, self.is_ended);
+        item.insert(ROWS, self.rows);
+        item.insert(WRITES, self.writes);
+        item
     }
 
     /// Checks that a stream has ended, and its copy has not.

@@ -6,7 +6,7 @@
 //! ```
 
 use keyloom_model::attribute::PARTITION;
-use keyloom_store::{Check, Delete, OnFailure, TableName, TransactAction};
+use keyloom_store::{Delete, TableName, TransactAction};
 use keyloom_value::{Condition, Item, Number, Path, Value};
 
 use crate::schema::copy_key;
@@ -34,13 +34,6 @@ impl CopyRecord {
         let streams = row.get(STREAMS)?.as_n().and_then(Number::to_i64)?;
         let source = row.get(SOURCE)?.as_s()?.to_owned();
         Some(CopyRecord { source, streams: u32::try_from(streams).ok()? })
-    }
-
-    /// Checks that the copy is not finished.
-    pub(super) fn check(table: &TableName) -> TransactAction {
-        let (table, key) = (table.clone(), copy_key().to_item());
-        let condition = Condition::exists(PARTITION);
-        TransactAction::Check(Check { table, key, condition, on_failure: OnFailure::Nothing })
     }
 
     /// Removes the record, if it is still this one.

@@ -9,7 +9,6 @@ use keyloom_value::Item;
 
 use super::portable::read_entity;
 use super::position::StreamPosition;
-use super::record::CopyRecord;
 use super::{CopyFrom, CopyPage, CopyProgress, CopyRow, CopyStep, OnProgress};
 use crate::db::Shared;
 use crate::error::Error;
@@ -114,8 +113,7 @@ impl Streams<'_> {
 
     /// How many of some rows fit into one transaction with a position.
     fn batch_len(&self, rows: &[Prepared]) -> usize {
-        // The position, and at the start the record.
-        let (mut actions, mut bytes) = (2, 0);
+        let (mut actions, mut bytes) = (1, 0);
         let fits = |row: &&Prepared| {
             actions += row.rows;
             bytes += row.bytes;
@@ -138,11 +136,6 @@ impl Streams<'_> {
             let mut difference = self.difference(batch)?;
             let advance = at.advance(next, &self.shared.table, stream);
             difference.actions.push(PlannedAction::or_changed(advance));
-            if at.is_start() {
-                // A finished copy has no positions either.
-                let check = CopyRecord::check(&self.shared.table);
-                difference.actions.push(PlannedAction::or_changed(check));
-            }
             let failure = match ctx.commit_difference(difference).await {
                 Ok(Outcome::Done) => return Ok(()),
                 Ok(Outcome::UniqueViolation(conflict)) => {

@@ -234,7 +234,9 @@ async fn create(
     ensure_table(store, table, &layout.keeping(matching)).await?;
     let revision = Revision { matching: Some(matching), ..heading.revision.clone() };
     // If another process was faster, its record decides.
-    write_copied(store, table, (&heading.head, &revision), record.to_item()).await?;
+    let positions = (0..record.streams).map(|stream| StreamPosition::default().to_item(stream));
+    let rows = positions.chain([record.to_item()]).collect();
+    write_copied(store, table, (&heading.head, &revision), rows).await?;
     Ok(())
 }
 

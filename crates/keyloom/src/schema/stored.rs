@@ -136,16 +136,16 @@ pub(crate) async fn write_revision(
     happens(store, revision_actions(table, heads, revision)).await
 }
 
-/// Writes the model of a table that a copy is about to fill, and the record of the copy. Returns false
-/// if the table has a model already.
+/// Writes the model of a table that a copy is about to fill, with the record of the copy and the positions
+/// of its streams. Returns false if the table has a model already.
 pub(crate) async fn write_copied(
     store: &dyn Store,
     table: &TableName,
     (head, revision): (&Head, &Revision),
-    record: Item,
+    record: Vec<Item>,
 ) -> Result<bool, Error> {
     let mut actions = revision_actions(table, (head, None), revision);
-    actions.push(TransactAction::Put(Put::new(table, record)));
+    actions.extend(record.into_iter().map(|row| TransactAction::Put(Put::new(table, row))));
     happens(store, actions).await
 }
 
