@@ -36,9 +36,9 @@ pub(super) fn ceilings(tally: &Tally, workload: &Workload, options: PlanOptions)
     let mut offer = |part: Part, one: Heaviest| {
         // A key that was seen often says more than one that was seen twice.
         let is_known = one.seen >= SEEN_MIN;
-        let is_heavier = heaviest.get(&part).is_none_or(|other| {
-            (is_known, one.used) > (other.seen >= SEEN_MIN, other.used)
-        });
+        let is_heavier = heaviest
+            .get(&part)
+            .is_none_or(|other| (is_known, one.used) > (other.seen >= SEEN_MIN, other.used));
         if is_heavier {
             heaviest.insert(part, one);
         }
@@ -63,11 +63,28 @@ pub(super) fn ceilings(tally: &Tally, workload: &Workload, options: PlanOptions)
     let wanted = wanted(model, workload);
     let mut ceilings: Vec<Ceiling> = heaviest
         .into_iter()
-        .filter(|(part, one)| one.used > 0.0 && (wanted.contains(part) || one.seen >= SEEN_MIN))
+        .filter(|(part, one)| {
+            let is_told =
+                one.seen >= SEEN_MIN && (!is_spread(*part) || one.used > options.headroom);
+            one.used > 0.0 && (wanted.contains(part) || is_told)
+        })
         .map(|(part, one)| ceiling(part, &one, model, workload))
         .collect();
     ceilings.sort_by(|a, b| b.used.total_cmp(&a.used).then(a.part.cmp(&b.part)));
     ceilings
+}
+
+/// Whether something rarely has a hot key, so that it is reported only if it has.
+fn is_spread(part: Part) -> bool {
+    match part {
+        Part::Rows(_) | Part::System => true,
+        Part::Query(_)
+        | Part::Ordinals(_)
+        | Part::References(_)
+        | Part::Filters(_)
+        | Part::Expiry(_)
+        | Part::Permits => false,
+    }
 }
 
 fn ceiling(part: Part, one: &Heaviest, model: &Model, workload: &Workload) -> Ceiling {

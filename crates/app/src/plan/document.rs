@@ -42,7 +42,11 @@ impl<'a> Author<'a> {
     }
 
     /// The tenant of the next entity of a kind, if it has one.
-    pub(super) async fn tenant(&mut self, entity: EntityId, purpose: Purpose) -> Result<Option<Value>, String> {
+    pub(super) async fn tenant(
+        &mut self,
+        entity: EntityId,
+        purpose: Purpose,
+    ) -> Result<Option<Value>, String> {
         let model = self.drawer.model;
         let Some(field) = model.tenant_field(entity) else { return Ok(None) };
         let owner = match model.entity(entity).tenancy {
@@ -51,16 +55,6 @@ impl<'a> Author<'a> {
         };
         let Some(field) = model.entity(owner).find_field(&field.name) else { return Ok(None) };
         self.value((owner, field), None, purpose).await.map(Some)
-    }
-
-    /// Creates an entity.
-    pub(super) async fn create(
-        &mut self,
-        entity: EntityId,
-        tenant: Option<Value>,
-    ) -> Result<Sampled, String> {
-        let document = self.document(entity, tenant.as_ref()).await?;
-        self.insert(entity, tenant, document).await
     }
 
     /// Writes an entity with this document.
@@ -128,11 +122,14 @@ impl<'a> Author<'a> {
             let format = entity.required_format(rule, document);
             let Some(format) = format.filter(|_| document.get(name).is_some()) else { continue };
             let number = self.drawer.fresh();
-            document.insert(name, match format {
-                Format::Email => format!("person{number}@example.com"),
-                Format::Phone => format!("+1555{:07}", number % 10_000_000),
-                Format::Url => format!("https://example.com/{number}"),
-            });
+            document.insert(
+                name,
+                match format {
+                    Format::Email => format!("person{number}@example.com"),
+                    Format::Phone => format!("+1555{:07}", number % 10_000_000),
+                    Format::Url => format!("https://example.com/{number}"),
+                },
+            );
         }
     }
 

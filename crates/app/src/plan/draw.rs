@@ -152,7 +152,8 @@ impl<'d> Drawer<'d> {
     }
 
     fn int(&mut self, limits: &Limits<i64>, number: Option<u64>) -> i64 {
-        let low = limits.low.or(limits.high.map(|high| high.saturating_sub(999)).filter(|low| *low < 0));
+        let low =
+            limits.low.or(limits.high.map(|high| high.saturating_sub(999)).filter(|low| *low < 0));
         let low = low.unwrap_or_default();
         let span = limits.high.map_or(u64::MAX, |high| high.abs_diff(low).saturating_add(1));
         let number = number.unwrap_or_else(|| self.random.below(span.min(1000)));

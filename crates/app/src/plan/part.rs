@@ -60,8 +60,12 @@ impl Part {
                     false => ShardsOf::List(entity, list),
                 })
             }
-            Part::Query(DeclaredQuery::Count(entity, count)) => Some(ShardsOf::Count(entity, count)),
-            Part::Query(DeclaredQuery::Board(entity, board)) => Some(ShardsOf::Board(entity, board)),
+            Part::Query(DeclaredQuery::Count(entity, count)) => {
+                Some(ShardsOf::Count(entity, count))
+            }
+            Part::Query(DeclaredQuery::Board(entity, board)) => {
+                Some(ShardsOf::Board(entity, board))
+            }
             Part::Ordinals(entity) => Some(ShardsOf::Entity(entity)),
             Part::References(entity) => Some(ShardsOf::References(entity)),
             Part::Query(DeclaredQuery::Get(_) | DeclaredQuery::Find(..))

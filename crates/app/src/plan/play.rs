@@ -103,9 +103,8 @@ impl Sample<'_> {
     /// How long the sample lasts: as long as its most frequent write takes at its rate.
     fn seconds(&self, turns: &[Turn]) -> f64 {
         let is_write = |turn: &&Turn| !matches!(turn.action, Action::Read(_));
-        let frequent = |turns: Vec<&Turn>| {
-            turns.into_iter().max_by(|a, b| a.rate.total_cmp(&b.rate)).copied()
-        };
+        let frequent =
+            |turns: Vec<&Turn>| turns.into_iter().max_by(|a, b| a.rate.total_cmp(&b.rate)).copied();
         let most = frequent(turns.iter().filter(is_write).collect());
         let most = most.or_else(|| frequent(turns.iter().collect()));
         most.map_or(1.0, |turn| turn.count as f64 / turn.rate)
@@ -266,7 +265,8 @@ impl Player<'_> {
         let entity = model.entity(id);
         let is_unique = |field| entity.uniques.iter().any(|unique| unique.fields.contains(&field));
         let is_formatted = |field| entity.format_rule(field).is_some();
-        let is_fixed = |field| entity.tenancy == Tenancy::Own(field) || entity.expires == Some(field);
+        let is_fixed =
+            |field| entity.tenancy == Tenancy::Own(field) || entity.expires == Some(field);
         let fields = entity.fields().filter(|(id, field)| {
             field.origin == FieldOrigin::Declared
                 && (field.presence == Presence::Required || field.default.is_none())
@@ -315,15 +315,30 @@ impl Player<'_> {
             DeclaredQuery::Get(_) | DeclaredQuery::Find(..) => Ok(()),
             DeclaredQuery::List(_, list) => {
                 let query = db.list(&entity.name, &entity.list(list).name);
-                values.into_iter().fold(query, |query, (name, of)| query.by(name, of)).read().await.map(drop)
+                values
+                    .into_iter()
+                    .fold(query, |query, (name, of)| query.by(name, of))
+                    .read()
+                    .await
+                    .map(drop)
             }
             DeclaredQuery::Count(_, count) => {
                 let query = db.count(&entity.name, &entity.count(count).name);
-                values.into_iter().fold(query, |query, (name, of)| query.by(name, of)).total().await.map(drop)
+                values
+                    .into_iter()
+                    .fold(query, |query, (name, of)| query.by(name, of))
+                    .total()
+                    .await
+                    .map(drop)
             }
             DeclaredQuery::Board(_, board) => {
                 let query = db.board(&entity.board(board).name);
-                values.into_iter().fold(query, |query, (name, of)| query.by(name, of)).read().await.map(drop)
+                values
+                    .into_iter()
+                    .fold(query, |query, (name, of)| query.by(name, of))
+                    .read()
+                    .await
+                    .map(drop)
             }
         };
         done.map_err(|error| format!("cannot read `{}`: {error}", query.name(model)))

@@ -1,7 +1,7 @@
 //! How many shards to declare so that the declared rates stay within the headroom of every ceiling.
 
 use keyloom_model::Model;
-use keyloom_model::workload::{Shards, ShardsOf};
+use keyloom_model::workload::Shards;
 
 use super::report::{Plan, Proposal};
 
@@ -42,14 +42,6 @@ pub(super) fn reports(shards: &[Shards], model: &Model) -> Vec<Proposal> {
 
 fn report(shards: &Shards, model: &Model) -> Proposal {
     let (tables, key) = shards.of.path(model);
-    let of = match shards.of {
-        ShardsOf::References(_) | ShardsOf::Entity(_) => None,
-        ShardsOf::List(..) | ShardsOf::Count(..) | ShardsOf::Board(..) => Some(shards.of),
-    };
-    Proposal {
-        table: tables.join("."),
-        key,
-        current: of.unwrap_or(shards.of).count(model),
-        proposed: shards.count,
-    }
+    let (table, current) = (tables.join("."), shards.of.count(model));
+    Proposal { table, key, current, proposed: shards.count }
 }

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use keyloom_model::workload::ShardsOf;
 use serde::Serialize;
 
+use super::PlanRequest;
 use super::ceiling::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, SEEN_MIN, ceilings};
 use super::part::{Place, values};
 use super::prices::DYNAMODB_PRICES;
 use super::tally::{KeyUse, Tally, Units, Work};
-use super::PlanRequest;
 
 /// How many keys of the table and of each index are reported.
 const KEYS_MAX: usize = 8;

@@ -44,8 +44,9 @@ impl Scratch {
             clock: clock.clone(),
             ..Options::default()
         };
-        let engine = Engine::open(&directory.0, options)
-            .map_err(|error| format!("cannot write to the directory for temporary files: {error}"))?;
+        let engine = Engine::open(&directory.0, options).map_err(|error| {
+            format!("cannot write to the directory for temporary files: {error}")
+        })?;
         let strict = Strict::new(Arc::new(engine), clock, rules(seed)).metered();
         Ok(Scratch { strict: Arc::new(strict), _directory: directory })
     }

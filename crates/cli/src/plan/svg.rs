@@ -55,7 +55,10 @@ fn bars(canvas: &mut Canvas, plan: &Plan, headroom: f64) {
         };
         let note = format!("{} · {}", ceiling_text(ceiling), reason(ceiling));
         let share = (ceiling.used / 1.25).min(1.0);
-        bar(canvas, Bar { name: &ceiling.part, share, fill, value: &percent(ceiling.used), note: &note });
+        bar(
+            canvas,
+            Bar { name: &ceiling.part, share, fill, value: &percent(ceiling.used), note: &note },
+        );
     }
     let limit = BAR_X + BAR_WIDTH / 1.25;
     canvas.line((limit, top), (limit, canvas.y));

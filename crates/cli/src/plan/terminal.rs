@@ -101,7 +101,8 @@ pub(super) fn reason(ceiling: &Ceiling) -> String {
         Limit::Partition => format!("partition at {} units/s", number(ceiling.rate)),
         Limit::Row => format!("row at {} transactions/s", number(ceiling.rate)),
     };
-    let shards = if ceiling.shards > 1 { format!(", {} shards", ceiling.shards) } else { String::new() };
+    let shards =
+        if ceiling.shards > 1 { format!(", {} shards", ceiling.shards) } else { String::new() };
     format!("{what} ({}{shards})", ceiling.key)
 }
 
@@ -114,7 +115,9 @@ fn proposals(planned: &Planned) -> String {
     };
     if report.proposals.is_empty() {
         return match is_short(&report.declared).is_empty() {
-            true => format!("\nEvery ceiling is high enough: the workload uses at most {used} of each.\n"),
+            true => format!(
+                "\nEvery ceiling is high enough: the workload uses at most {used} of each.\n"
+            ),
             false => "\nNo number of shards raises the ceilings that are too low.\n".to_owned(),
         };
     }

@@ -49,11 +49,8 @@ impl Ledger {
             Access::Read => Usage::Read(charge.used.units),
             Access::Write => Usage::Write(charge.used.units),
         };
-        let entry = || Metered {
-            index: charge.space.index.clone(),
-            key: charge.attributes.clone(),
-            usage,
-        };
+        let entry =
+            || Metered { index: charge.space.index.clone(), key: charge.attributes.clone(), usage };
         self.add(entry);
     }
 

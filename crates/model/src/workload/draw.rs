@@ -78,7 +78,8 @@ fn table(
 ) -> Option<Draw> {
     if let Some(bytes) = keys.get("bytes") {
         let count = whole(bytes, 1, BYTES_MAX, reporter)?;
-        let is_sized = matches!(field.of, FieldType::Text(_) | FieldType::Bytes(_) | FieldType::Any);
+        let is_sized =
+            matches!(field.of, FieldType::Text(_) | FieldType::Bytes(_) | FieldType::Any);
         if !is_sized || keys.get("values").is_some() || keys.get("hottest").is_some() {
             bad(entry.key.span, field, reporter);
             return None;

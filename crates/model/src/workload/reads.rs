@@ -33,12 +33,7 @@ fn flatten<'e>(entries: &'e [Entry], prefix: &str, leaves: &mut Vec<(String, &'e
     }
 }
 
-fn unknown(
-    name: &str,
-    span: Span,
-    known: &[(String, DeclaredQuery)],
-    reporter: &mut Reporter<'_>,
-) {
+fn unknown(name: &str, span: Span, known: &[(String, DeclaredQuery)], reporter: &mut Reporter<'_>) {
     let reason = format!("the model has no query `{name}`");
     let names = known.iter().map(|(name, _)| name.as_str());
     let help = reporter.suggest(name, "its queries are", names);
