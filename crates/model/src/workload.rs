@@ -124,7 +124,8 @@ impl Checker<'_, '_> {
         }
         let rates = workload.writes.iter().map(Writes::per_second);
         let reads = workload.reads.iter().map(|reads| reads.per_second);
-        if !rates.chain(reads).any(|rate| rate > 0.0) {
+        // Of a file with other errors, not every rate is known.
+        if self.reporter.is_empty() && !rates.chain(reads).any(|rate| rate > 0.0) {
             let help = "begin with `[ENTITY]` and a line such as `creates = 100`, in a second";
             let reason = "the workload has no rate above 0";
             self.reporter.push(Report::new(Code::NoRates, Span::new(0, 0), reason).help(help));

@@ -73,6 +73,7 @@ fn ceiling_text(ceiling: &Ceiling) -> String {
 
 fn hot_keys(canvas: &mut Canvas, plan: &Plan) {
     let mut keys: Vec<&HotKey> = plan.spaces.iter().flat_map(|space| &space.keys).collect();
+    keys.retain(|key| key.write_units > 0.0);
     keys.sort_by(|a, b| b.write_units.total_cmp(&a.write_units));
     for key in keys.into_iter().take(KEYS_MAX) {
         let place = key.index.as_deref().unwrap_or("table");

@@ -116,7 +116,7 @@ fn errors_of_a_workload_are_reported_at_once_with_their_lines() {
         ("K0302", ":5:8", "did you mean `product`?"),
         ("K0703", ":6:18", "`9` is not a valid value"),
         ("K0703", ":7:8", "write `{ bytes = 500 }`"),
-        ("K0703", ":8:46", "write a number from 0 to 1"),
+        ("K0703", ":8:43", "write a number from 0 to 1"),
         ("K0702", ":10:14", "did you mean `comment.list.by_product`?"),
     ];
     for (code, at, text) in expected {
