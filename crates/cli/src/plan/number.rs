@@ -3,7 +3,7 @@
 /// A rate or a number of units: three digits, and all of large numbers.
 pub(super) fn number(value: f64) -> String {
     let text = match value {
-        value if value == 0.0 => return "0".to_owned(),
+        0.0 => return "0".to_owned(),
         value if value < 0.01 => return "< 0.01".to_owned(),
         value if value < 1.0 => format!("{value:.2}"),
         value if value < 100.0 => format!("{value:.1}"),
