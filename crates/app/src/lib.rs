@@ -5,7 +5,7 @@
 //! [`Application::run`] makes a program of it. The binary `keyloom` uses the same pieces for models
 //! that need no code.
 //!
-//! [`operations`] are what commands do with data; they print nothing. This crate knows only the command
+//! [`operations`] are what commands do with data, and [`mod@plan`] what a workload costs; they print nothing. This crate knows only the command
 //! lines of servers, and decides nothing about data or HTTP: the crates `keyloom` and `keyloom-server`
 //! do.
 
@@ -24,6 +24,7 @@ pub mod operations;
 pub mod pages;
 pub mod panics;
 mod parts;
+pub mod plan;
 pub mod reload;
 mod serve;
 mod settings;

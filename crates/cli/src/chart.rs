@@ -4,14 +4,14 @@
 //! `sheet` decides what is in a chart; `terminal`, `markdown`, `svg` and `json` only render it.
 
 mod cost;
-mod grid;
+pub(crate) mod grid;
 mod json;
 mod markdown;
 mod notation;
 mod pattern;
 mod sample;
 mod sheet;
-mod svg;
+pub(crate) mod svg;
 mod terminal;
 
 use std::path::{Path, PathBuf};
@@ -80,7 +80,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
 }
 
 /// The title of a chart: the name of the model file, or of its folder if it is `model.toml`.
-fn title(path: &Path) -> String {
+pub(crate) fn title(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default();
     let folder = path.parent().and_then(Path::file_name);
     let name = if stem == "model" { folder.unwrap_or(stem) } else { stem };

@@ -20,6 +20,7 @@ mod import;
 mod infrastructure;
 mod jobs;
 mod model_file;
+mod plan;
 mod progress;
 mod restore;
 mod run;

@@ -7,13 +7,14 @@ use keyloom_app::{Environment, exit};
 use crate::command::{Command, PROGRAM};
 use crate::{
     backup, chart, check, compact, completions, copy, demo, dynamodb, explain, export, health,
-    import, infrastructure, jobs, restore, scrub, serve, status, token, verify,
+    import, infrastructure, jobs, plan, restore, scrub, serve, status, token, verify,
 };
 
-/// Every command, in the order of `--help`: models, serving, data, backups, setup.
+/// Every command, in the order of `--help`: models and plans, serving, data, backups, setup.
 const COMMANDS: &[Command] = &[
     check::COMMAND,
     chart::COMMAND,
+    plan::COMMAND,
     serve::COMMAND,
     demo::COMMAND,
     token::COMMAND,

@@ -59,4 +59,4 @@ pub use expression::{ExpressionError, Printer, Substitutions};
 pub use item_json::{item_from_json, item_to_json};
 #[cfg(feature = "remote")]
 pub use remote::{Consumed, Keys, Remote, RemoteOptions};
-pub use strict::{Heat, Strict, StrictOptions};
+pub use strict::{Heat, Metered, Strict, StrictOptions, Usage};

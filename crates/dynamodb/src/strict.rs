@@ -21,6 +21,7 @@ mod conflicts;
 mod heat;
 mod heavy_keys;
 mod lag;
+mod ledger;
 mod lifecycle;
 mod options;
 mod partitions;
@@ -36,6 +37,7 @@ mod usage;
 mod write;
 
 pub use heat::Heat;
+pub use ledger::{Metered, Usage};
 pub use options::StrictOptions;
 pub(crate) use refusal::code;
 pub(crate) use shards::{ShardPage, StreamShard};

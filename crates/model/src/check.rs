@@ -11,7 +11,7 @@ mod handler;
 mod jobs;
 mod lineage;
 mod list;
-mod literal;
+pub(crate) mod literal;
 mod name;
 mod path;
 mod query_scope;

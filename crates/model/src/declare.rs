@@ -3,8 +3,8 @@
 
 mod entity;
 mod format;
-mod keyed_value;
-mod keys;
+pub(crate) mod keyed_value;
+pub(crate) mod keys;
 mod limit;
 mod list;
 

@@ -13,6 +13,8 @@
 //! [`evolve`] compares two models: whether the data of one can be kept under the other, and which
 //! of it must be rewritten.
 //!
+//! [`workload`] reads how often a model is written and read, for planning.
+//!
 //! This crate does no I/O and is deterministic. It knows no store and no HTTP.
 //!
 //! ```
@@ -48,6 +50,8 @@ mod parse;
 mod source;
 mod suggest;
 mod time;
+// A public module, so that what belongs to workloads is found in one place.
+pub mod workload;
 
 pub use admit::{FieldError, FieldErrorKind, LengthUnit, check_id};
 pub use check::check;

@@ -1,19 +1,19 @@
 //! Text tables with box-drawing lines, limited to the width of a page.
 
 /// The maximum width of a table, lines included.
-pub(super) const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 100;
 /// The width below which a column is not narrowed.
 const COLUMN_MIN: usize = 8;
 
 /// The alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Align {
+pub(crate) enum Align {
     Left,
     Right,
 }
 
 /// Formats a table. Cells can have several lines; text wraps where a column is too narrow.
-pub(super) fn grid(head: &[(&str, Align)], rows: &[Vec<String>]) -> String {
+pub(crate) fn grid(head: &[(&str, Align)], rows: &[Vec<String>]) -> String {
     let widths = widths(head, rows);
     let rule = |left, middle, right| {
         let lines: Vec<String> = widths.iter().map(|width| "─".repeat(width + 2)).collect();
@@ -71,7 +71,7 @@ fn widths(head: &[(&str, Align)], rows: &[Vec<String>]) -> Vec<usize> {
 }
 
 /// Wraps text to lines of at most `width` characters, at spaces where possible.
-pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = vec![];
     for paragraph in text.lines() {

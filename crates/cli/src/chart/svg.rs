@@ -1,7 +1,7 @@
 //! The chart as SVG: the table with sample rows, grouped by partition, every index, and every access
 //! pattern with its keys.
 
-mod canvas;
+pub(crate) mod canvas;
 mod queries;
 mod rows;
 

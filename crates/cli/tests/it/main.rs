@@ -24,6 +24,7 @@ mod models;
 mod once;
 mod online;
 mod openapi;
+mod plans;
 mod process;
 mod readme;
 mod remote;

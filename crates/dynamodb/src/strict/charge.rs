@@ -23,6 +23,8 @@ pub(super) struct Charge {
     pub(super) position: Position,
     /// The partition key, as a report shows it.
     pub(super) key: Vec<u8>,
+    /// The key attributes.
+    pub(super) attributes: Item,
     pub(super) used: Used,
 }
 
@@ -97,7 +99,7 @@ impl Charge {
     fn at(space: Space, schema: &KeySchema, item: &Item) -> Charge {
         let (position, key) = (Position::of(schema, item), partition_key(schema, item));
         let used = Used { access: Access::Read, units: 0.0 };
-        Charge { space, position, key, used }
+        Charge { space, position, key, attributes: schema.of(item), used }
     }
 
     pub(super) fn times(mut self, factor: f64) -> Charge {

@@ -6,6 +6,7 @@ use keyloom_store::{IndexName, IndexScope, TableName, TableSpec, Time};
 
 use super::charge::{Charge, Space};
 use super::heavy_keys::HeavyKeys;
+use super::ledger::Ledger;
 use super::options::StrictOptions;
 use super::partitions::Partitions;
 use super::refusal::Throttled;
@@ -15,6 +16,7 @@ use super::usage::{Access, Used};
 #[derive(Debug, Default)]
 pub(super) struct Spaces {
     by_name: BTreeMap<Space, Capacity>,
+    pub(super) ledger: Ledger,
 }
 
 /// The capacity of one key space, and its heaviest keys.
@@ -79,11 +81,13 @@ impl Spaces {
         let capacity = self.of(&charge.space, founding);
         capacity.partitions.take(&charge.position, charge.used, founding.now);
         capacity.keys.add(&charge.key, charge.used.units);
+        self.ledger.add_units(charge);
     }
 
     /// Consumes the units of a scan.
     pub(super) fn take_evenly(&mut self, space: &Space, units: f64, founding: Founding<'_>) {
         let used = Used { access: Access::Read, units };
+        self.ledger.add_scan(space, units);
         self.of(space, founding).partitions.take_evenly(used, founding.now);
     }
 

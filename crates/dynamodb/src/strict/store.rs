@@ -11,6 +11,7 @@ use super::charge::Charge;
 use super::conflicts::Conflicts;
 use super::heat::Heat;
 use super::lag::Lag;
+use super::ledger::Metered;
 use super::lifecycle::Lifecycle;
 use super::options::StrictOptions;
 use super::random::Random;
@@ -81,6 +82,19 @@ impl Strict {
             clock,
             options,
         }
+    }
+
+    /// Also records every request, for [`Strict::take_metered`]. What is not taken is kept in memory.
+    #[must_use]
+    pub fn metered(self) -> Strict {
+        self.measured().spaces.ledger.start();
+        self
+    }
+
+    /// Returns what requests have consumed since the last call, if they are
+    /// [recorded](Strict::metered).
+    pub fn take_metered(&self) -> Vec<Metered> {
+        self.measured().spaces.ledger.take()
     }
 
     /// Reports what partitions and keys have consumed.

@@ -133,6 +133,15 @@ impl Strict {
         }
         Ok(())
     }
+
+    /// Records which rows a transaction touches.
+    async fn record_rows(&self, actions: &[TransactAction]) -> Result<(), Error> {
+        for action in actions {
+            let Some(spec) = self.spec(action.table()).await? else { return Ok(()) };
+            self.measured().spaces.ledger.add_row(spec.key.of(image(action)));
+        }
+        Ok(())
+    }
 }
 
 impl Store for Strict {
@@ -254,6 +263,7 @@ impl Store for Strict {
                 Refused::InProgress => in_progress(),
             })?;
             self.charge_transaction(&transaction.actions).await?;
+            self.record_rows(&transaction.actions).await?;
             self.wait(TRANSACTION_LATENCY).await;
             self.lag.before_write(&*self.inner, self.clock.now()).await?;
             self.inner.transact_write(transaction).await

@@ -82,6 +82,10 @@ codes! {
     BadShards = "K0506": "The number of shards is out of range, or declared where there are none."
     TooManyRows = "K0601": "One write could touch more rows than a transaction can hold."
     TooManyIndexes = "K0602": "The entity needs more indexes than a table can have."
+    BadRate = "K0701": "A rate of a workload is not a number from 0 to 1,000,000."
+    UnknownQuery = "K0702": "A workload reads a query that the model does not declare."
+    BadDraw = "K0703": "A workload does not say how to draw values of a field, or not in a way that its type allows."
+    NoRates = "K0704": "A workload has no rate above 0."
 }
 
 impl fmt::Display for Code {

@@ -46,6 +46,11 @@ impl<'a> Reporter<'a> {
         Reporter { source, reports: vec![], is_full: false }
     }
 
+    /// Whether nothing was reported so far.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.reports.is_empty()
+    }
+
     /// Reports an error whose reason makes the fix obvious.
     pub(crate) fn report(&mut self, code: Code, span: Span, reason: impl Into<String>) {
         self.push(Report::new(code, span, reason));

@@ -1,10 +1,12 @@
-//! The full message of every code: `tests/errors/CODE.toml` is a model and `CODE.txt` its errors.
+//! The full message of every code: `tests/errors/CODE.toml` is a model, or with a code `K07..` a
+//! workload of the comments, and `CODE.txt` its errors.
 //! `KEYLOOM_BLESS=1` rewrites the messages; review the diff.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use keyloom_model::workload::Workload;
 use keyloom_model::{Code, ModelError, check, render};
 
 /// Codes whose models would be too long for a file; a test here generates each.
@@ -12,6 +14,16 @@ const GENERATED: &[Code] = &[Code::FileTooLarge, Code::TooManyErrors, Code::TooM
 
 fn errors(source: &str) -> Vec<ModelError> {
     check(source).expect_err("the model is wrong")
+}
+
+/// The errors of the example of a code.
+fn errors_of(code: Code, source: &str) -> Vec<ModelError> {
+    if !code.as_str().starts_with("K07") {
+        return errors(source);
+    }
+    let comments = include_str!("../../../../apps/comments/model.toml");
+    let model = check(comments).expect("the model is valid");
+    Workload::check(source, &model).expect_err("the workload is wrong")
 }
 
 fn folder() -> PathBuf {
@@ -24,7 +36,7 @@ fn every_code_has_its_text() {
     for code in Code::ALL.iter().filter(|code| !GENERATED.contains(code)) {
         let path = folder().join(format!("{code}.toml"));
         let source = fs::read_to_string(&path).unwrap_or_else(|_| panic!("{code} has no example"));
-        let errors = errors(&source);
+        let errors = errors_of(*code, &source);
         assert!(errors.iter().any(|error| error.code() == *code), "{code} is not in {errors:#?}");
         let others: BTreeSet<_> = errors.iter().map(ModelError::code).collect();
         assert_eq!(others.len(), 1, "the example of {code} has other errors: {others:?}");

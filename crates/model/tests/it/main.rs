@@ -15,3 +15,4 @@ mod random_entity;
 mod read_only;
 mod round_trip;
 mod templates;
+mod workloads;

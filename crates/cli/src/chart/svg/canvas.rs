@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 use keyloom_server::escape_html;
 
-pub(super) const WIDTH: f64 = 1400.0;
-pub(super) const MARGIN: f64 = 32.0;
-pub(super) const INK: &str = "#1f2430";
-pub(super) const MUTED: &str = "#5f6675";
-pub(super) const LINE: &str = "#d5d9e2";
-pub(super) const HEAD: &str = "#f3f5f9";
+pub(crate) const WIDTH: f64 = 1400.0;
+pub(crate) const MARGIN: f64 = 32.0;
+pub(crate) const INK: &str = "#1f2430";
+pub(crate) const MUTED: &str = "#5f6675";
+pub(crate) const LINE: &str = "#d5d9e2";
+pub(crate) const HEAD: &str = "#f3f5f9";
 
 /// Fill and text colors of entities; reused after eight.
 const COLORS: [(&str, &str); 8] = [
@@ -24,13 +24,13 @@ const COLORS: [(&str, &str); 8] = [
 ];
 
 /// The fill and text colors of the entity with this index in the model.
-pub(super) fn color(index: usize) -> (&'static str, &'static str) {
+pub(crate) fn color(index: usize) -> (&'static str, &'static str) {
     COLORS[index % COLORS.len()]
 }
 
 /// A text style.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Style {
+pub(crate) enum Style {
     Title,
     Heading,
     Label,
@@ -61,29 +61,29 @@ impl Style {
     }
 
     /// The approximate width of a text.
-    pub(super) fn width(self, text: &str) -> f64 {
+    pub(crate) fn width(self, text: &str) -> f64 {
         text.chars().count() as f64 * self.advance()
     }
 }
 
 /// The picture so far.
-pub(super) struct Canvas {
+pub(crate) struct Canvas {
     body: String,
     /// The top of the next element.
-    pub(super) y: f64,
+    pub(crate) y: f64,
 }
 
 impl Canvas {
-    pub(super) fn new() -> Canvas {
+    pub(crate) fn new() -> Canvas {
         Canvas { body: String::new(), y: MARGIN }
     }
 
     /// The right edge.
-    pub(super) fn right(&self) -> f64 {
+    pub(crate) fn right(&self) -> f64 {
         WIDTH - MARGIN
     }
 
-    pub(super) fn rect(
+    pub(crate) fn rect(
         &mut self,
         (x, y): (f64, f64),
         (width, height): (f64, f64),
@@ -101,7 +101,7 @@ impl Canvas {
     }
 
     /// The frame of a block.
-    pub(super) fn frame(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
+    pub(crate) fn frame(&mut self, (x, y): (f64, f64), (width, height): (f64, f64)) {
         let _ = writeln!(
             self.body,
             "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill=\"none\" \
@@ -109,7 +109,7 @@ impl Canvas {
         );
     }
 
-    pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64)) {
+    pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64)) {
         let ((x1, y1), (x2, y2)) = (from, to);
         let _ = writeln!(
             self.body,
@@ -117,7 +117,7 @@ impl Canvas {
         );
     }
 
-    pub(super) fn text(&mut self, x: f64, y: f64, style: Style, ink: &str, text: &str) {
+    pub(crate) fn text(&mut self, x: f64, y: f64, style: Style, ink: &str, text: &str) {
         let (class, text) = (style.class(), escape(text));
         let _ = writeln!(
             self.body,
@@ -126,7 +126,7 @@ impl Canvas {
     }
 
     /// Draws a text, truncated to `width`; the full text is its tooltip.
-    pub(super) fn fit(
+    pub(crate) fn fit(
         &mut self,
         (x, y): (f64, f64),
         width: f64,
@@ -147,7 +147,7 @@ impl Canvas {
     }
 
     /// Draws a heading with a note beside it.
-    pub(super) fn heading(&mut self, name: &str, note: &str) {
+    pub(crate) fn heading(&mut self, name: &str, note: &str) {
         self.y += 34.0;
         let (y, after) = (self.y, MARGIN + Style::Heading.width(name) + 14.0);
         self.text(MARGIN, y, Style::Heading, INK, name);
@@ -156,7 +156,7 @@ impl Canvas {
     }
 
     /// Returns the SVG document.
-    pub(super) fn finish(self, title: &str) -> String {
+    pub(crate) fn finish(self, title: &str) -> String {
         let height = self.y + MARGIN;
         let title = escape(title);
         format!(
