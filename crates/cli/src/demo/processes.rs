@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use keyloom_app::{listen, log};
 
@@ -227,11 +227,12 @@ fn free_address() -> Result<SocketAddr, String> {
     listener.map_err(|error| format!("no port is free: {error}."))
 }
 
-/// Waits until a process listens.
+/// Waits until a process answers.
 fn wait_for(address: SocketAddr, child: &mut Child, output: &Path) -> Result<(), String> {
     let end = Instant::now() + START_TIME;
     while Instant::now() < end {
-        if TcpStream::connect(address).is_ok() {
+        // A port is reserved before samples are generated: only an answer counts.
+        if request(address, "GET", "/healthz", "", "").is_some() {
             return Ok(());
         }
         if child.try_wait().is_ok_and(|status| status.is_some()) {
@@ -259,7 +260,7 @@ fn join(client: TcpStream, server: TcpStream) {
 
 /// Writes comments through the front, each exactly once, and compares the count with what it wrote.
 fn write_and_count(running: &Running, front: SocketAddr) {
-    let started = format!("{:?}", std::time::SystemTime::now());
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let Some(before) = count(front) else { return log("The comments cannot be counted.") };
     let (mut written, mut repeated) = (0, 0);
     while !running.is_stopping.load(Ordering::Relaxed) {
@@ -267,11 +268,15 @@ fn write_and_count(running: &Running, front: SocketAddr) {
             r#"{{"product":"{PRODUCT}","language":"en","rating":5,"body":"number {written}"}}"#
         );
         // The key makes a repeated request safe.
-        let key = format!("Idempotency-Key: {started} {written}\r\n");
-        while request(front, "POST", "/comments", &key, &body)
-            .is_none_or(|(status, _)| status != 201)
-        {
-            repeated += 1;
+        let key = format!("Idempotency-Key: {}-{written}\r\n", now.as_millis());
+        loop {
+            match request(front, "POST", "/comments", &key, &body) {
+                Some((201, _)) => break,
+                Some((status @ 400..500, body)) => {
+                    return log(&format!("A comment was refused with {status}: {body}"));
+                }
+                Some(_) | None => repeated += 1,
+            }
             thread::sleep(LOOK_TIME);
             if running.is_stopping.load(Ordering::Relaxed) {
                 return;

@@ -49,9 +49,15 @@ impl Service {
     }
 
     pub(super) async fn describe_table(&self, name: &TableName) -> Result<TableDescription, Error> {
-        let mut describe_without_ttl = self.describe_without_ttl(name).await?;
-        describe_without_ttl.spec.ttl = self.time_to_live(name).await?;
-        Ok(describe_without_ttl)
+        let mut found = self.sdk_table(name).await?;
+        // It cannot be read or written before.
+        if found.table_status() == Some(&TableStatus::Creating) {
+            self.wait_until_active(name).await?;
+            found = self.sdk_table(name).await?;
+        }
+        let mut described = table(&found)?;
+        described.spec.ttl = self.time_to_live(name).await?;
+        Ok(described)
     }
 
     /// Describes a table without its time to live, which takes a second request.
@@ -90,10 +96,12 @@ impl Service {
             .set_stream_specification(built(feed)?);
         if let Err(error) = self.send_write(|| request.clone().send()).await {
             let error = write_failed("CreateTable", error);
-            return Err(match has_code(&error, IN_USE) {
-                true => Error::TableExists { table: spec.name },
-                false => error,
-            });
+            if !has_code(&error, IN_USE) {
+                return Err(error);
+            }
+            // Another process may have begun to create it a moment ago.
+            self.wait_until_active(&spec.name).await?;
+            return Err(Error::TableExists { table: spec.name });
         }
         self.wait_until_active(&spec.name).await?;
         if let Some(attribute) = &spec.ttl {
