@@ -25,6 +25,7 @@ pub mod pages;
 pub mod panics;
 mod parts;
 pub mod plan;
+pub mod random;
 pub mod reload;
 mod serve;
 mod settings;

@@ -2,7 +2,6 @@
 
 mod comments;
 mod processes;
-mod random;
 mod tasks;
 
 use std::path::{Path, PathBuf};

@@ -1,13 +1,19 @@
 //! Ordinals of entities that can be filtered by tags or facets, in ascending order for each kind and
-//! tenant. They are allocated from a row of the table in blocks, so that creates do not queue at that
-//! row. The rest of a block is lost when the process ends.
+//! tenant. They are allocated from a row of the table.
+//!
+//! A process that has the store to itself allocates them in blocks, so that creates do not queue at
+//! that row; the rest of a block is lost when it ends. On a shared store that order would not be the
+//! order of creation: one process would go on in an old block after another had begun a new one. There,
+//! every create allocates its own, and those of one process that wait at the same time allocate
+//! together. So an entity that is created after another was answered has the greater ordinal.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use futures_util::lock::Mutex as TurnMutex;
 use keyloom_model::RowKey;
-use keyloom_store::{Returns, Store, TableName, UpdateItem};
+use keyloom_store::{Error as StoreError, Returns, Store, TableName, UpdateItem};
 use keyloom_value::{Number, Path, Update, Value};
 
 use crate::error::Error;
@@ -23,6 +29,7 @@ const NEXT: &str = "next";
 #[derive(Debug, Default)]
 pub(crate) struct Ordinals {
     supplies: Mutex<HashMap<RowKey, Supply>>,
+    queues: Mutex<HashMap<RowKey, Arc<Queue>>>,
 }
 
 /// The allocated ordinals of one kind and tenant.
@@ -32,34 +39,60 @@ struct Supply {
     portion: u64,
 }
 
+/// The creates of one kind and tenant that wait for ordinals.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: Mutex<Vec<Arc<Waiter>>>,
+    /// Whoever holds it allocates, for everybody who waits.
+    turn: TurnMutex<()>,
+}
+
+#[derive(Debug)]
+struct Waiter {
+    count: u64,
+    first: OnceLock<u64>,
+}
+
+/// The row of the table that allocates the ordinals of a kind and tenant.
+#[derive(Clone, Copy)]
+pub(crate) struct AllocationRow<'a> {
+    pub(crate) store: &'a dyn Store,
+    pub(crate) table: &'a TableName,
+    pub(crate) key: &'a RowKey,
+}
+
 impl Ordinals {
-    /// Returns the next ordinal of the kind and tenant that a row belongs to.
-    pub(crate) async fn next(
-        &self,
-        store: &dyn Store,
-        table: &TableName,
-        row: &RowKey,
-    ) -> Result<u64, Error> {
-        if let Some(number) = self.take(row) {
+    /// Returns the next ordinal of a kind and tenant, for a process that has the store to itself.
+    pub(crate) async fn next(&self, row: AllocationRow<'_>) -> Result<u64, Error> {
+        if let Some(number) = self.take(row.key) {
             return Ok(number);
         }
-        let portion = self.grow(row);
-        let add = Update::new().add(Path::from(NEXT), Value::from(portion));
-        let update = UpdateItem::new(table, row.to_item(), add).returning(Returns::UpdatedNew);
-        let image = store.update(update).await?;
-        let end = image.as_ref().and_then(|image| image.get(NEXT)).and_then(Value::as_n);
-        let end = end.and_then(Number::to_i64).and_then(|end| u64::try_from(end).ok());
-        let first = end.and_then(|end| end.checked_sub(portion)).ok_or_else(|| {
-            Error::damaged("The row that allocates ordinals cannot be read, or has no more.")
-        })?;
-        let mut supplies = self.lock();
-        let left = &mut supplies.entry(row.clone()).or_default().left;
+        let portion = self.grow(row.key);
+        let first = row.allocate(portion).await?;
+        let mut supplies = lock(&self.supplies);
+        let left = &mut supplies.entry(row.key.clone()).or_default().left;
         left.push_back(first + 1..first + portion);
         Ok(first)
     }
 
+    /// Allocates ordinals on a shared store: greater ones than any create had that is answered.
+    pub(crate) async fn allocate(
+        &self,
+        row: AllocationRow<'_>,
+        count: u64,
+    ) -> Result<Range<u64>, Error> {
+        let queue = lock(&self.queues).entry(row.key.clone()).or_default().clone();
+        let first = queue.first_of(row, count).await;
+        let mut queues = lock(&self.queues);
+        // In the map and here: nobody else waits.
+        if Arc::strong_count(&queue) == 2 {
+            queues.remove(row.key);
+        }
+        first.map(|first| first..first + count)
+    }
+
     fn take(&self, row: &RowKey) -> Option<u64> {
-        let mut supplies = self.lock();
+        let mut supplies = lock(&self.supplies);
         let left = &mut supplies.get_mut(row)?.left;
         while let Some(numbers) = left.front_mut() {
             if let Some(number) = numbers.next() {
@@ -72,13 +105,60 @@ impl Ordinals {
 
     /// Returns the size of the next block.
     fn grow(&self, row: &RowKey) -> u64 {
-        let mut supplies = self.lock();
+        let mut supplies = lock(&self.supplies);
         let supply = supplies.entry(row.clone()).or_default();
         supply.portion = (supply.portion * 2).clamp(PORTION_MIN, PORTION_MAX);
         supply.portion
     }
+}
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<RowKey, Supply>> {
-        self.supplies.lock().unwrap_or_else(PoisonError::into_inner)
+impl Queue {
+    /// Returns the first of this many ordinals, once it is the turn of those who wait for them.
+    async fn first_of(&self, row: AllocationRow<'_>, count: u64) -> Result<u64, Error> {
+        let waiter = Arc::new(Waiter { count, first: OnceLock::new() });
+        lock(&self.waiting).push(waiter.clone());
+        let _turn = self.turn.lock().await;
+        if let Some(first) = waiter.first.get() {
+            return Ok(*first);
+        }
+        let mut served = std::mem::take(&mut *lock(&self.waiting));
+        // Who allocated for this one may have failed, or been dropped: it waits no more.
+        if !served.iter().any(|other| Arc::ptr_eq(other, &waiter)) {
+            served.push(waiter.clone());
+        }
+        let mut free = row.allocate(served.iter().map(|waiter| waiter.count).sum()).await?;
+        let mut first = free;
+        for other in &served {
+            if Arc::ptr_eq(other, &waiter) {
+                first = free;
+            }
+            // Nobody else has set it: those who did were not served.
+            let _ = other.first.set(free);
+            free += other.count;
+        }
+        Ok(first)
     }
+}
+
+impl AllocationRow<'_> {
+    /// Allocates this many ordinals, and returns the first.
+    async fn allocate(self, count: u64) -> Result<u64, Error> {
+        let add = Update::new().add(Path::from(NEXT), Value::from(count));
+        let update = UpdateItem::new(self.table, self.key.to_item(), add);
+        let update = update.returning(Returns::UpdatedNew);
+        let image = match self.store.update(update.clone()).await {
+            // Ordinals that were allocated to nobody are only lost.
+            Err(StoreError::Unanswered(_)) => self.store.update(update).await?,
+            image => image?,
+        };
+        let end = image.as_ref().and_then(|image| image.get(NEXT)).and_then(Value::as_n);
+        let end = end.and_then(Number::to_i64).and_then(|end| u64::try_from(end).ok());
+        end.and_then(|end| end.checked_sub(count)).ok_or_else(|| {
+            Error::damaged("The row that allocates ordinals cannot be read, or has no more.")
+        })
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

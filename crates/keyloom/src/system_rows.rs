@@ -1,7 +1,7 @@
 //! Reads all rows of one partition of system rows: models, checkpoints, workers, deletion records.
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_store::{Query, Store, TableName};
+use keyloom_store::{Delete, Error as StoreError, Query, Store, TableName};
 use keyloom_value::{Item, KeyBytes, KeyCondition, Name};
 
 use crate::error::Error;
@@ -29,4 +29,12 @@ pub(crate) async fn system_rows(
 pub(crate) fn key_of(row: &Item) -> Item {
     let key = [PARTITION, SORT].into_iter();
     key.filter_map(|name| Some((Name::from(name), row.get(name)?.clone()))).collect()
+}
+
+/// Removes a row, unless its condition fails: another process has changed or removed it.
+pub(crate) async fn delete_if(store: &dyn Store, delete: Delete) -> Result<(), Error> {
+    match store.delete(delete).await {
+        Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
+        Err(error) => Err(error.into()),
+    }
 }

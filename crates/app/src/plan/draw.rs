@@ -6,7 +6,7 @@ use keyloom::{Number, Value};
 use keyloom_model::workload::{Draw, Workload};
 use keyloom_model::{Entity, EntityId, FieldId, FieldType, Limits, Model};
 
-use super::random::Random;
+use crate::random::Random;
 
 /// How many draws have exactly the share of the hottest value that the workload says.
 const BLOCK: usize = 1000;

@@ -12,7 +12,7 @@ use super::PlanOptions;
 use super::clock::SampleClock;
 use super::document::{Author, Sampled};
 use super::draw::{Drawer, Purpose};
-use super::random::SeededEntropy;
+use super::entropy::SeededEntropy;
 use super::scratch::Scratch;
 use super::tally::{Tally, Work};
 

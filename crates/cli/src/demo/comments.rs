@@ -3,7 +3,7 @@
 use keyloom::{Entry, Item, Number, Value};
 use keyloom_model::FieldType;
 
-use super::random::Random;
+use keyloom_app::random::Random;
 
 const PRODUCTS: u64 = 100;
 /// Comments are one minute apart; the last one is from the beginning of 2026.
@@ -20,7 +20,7 @@ const WORDS: [(i64, [&str; 3]); 5] = [
 const LANGUAGES: [(&str, u64); 5] = [("en", 12), ("fr", 4), ("de", 4), ("es", 3), ("pl", 1)];
 
 pub(super) fn sample(number: u64, size: u64) -> Vec<Entry> {
-    let mut random = Random::seeded(number);
+    let mut random = Random::new(number);
     // The minimum of two draws favors low numbers, so some products get more comments.
     let product = random.below(PRODUCTS).min(random.below(PRODUCTS)) + 1;
     let rating = random.weighted(&[(5, 8), (4, 5), (3, 3), (2, 2), (1, 3)], 3);

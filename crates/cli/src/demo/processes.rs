@@ -3,7 +3,7 @@
 //! one by one by servers with a changed model.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use keyloom_app::operations::block_on;
 use keyloom_app::{listen, log};
+use keyloom_server::{HttpClient, HttpClientOptions, HttpError, HttpRequest, HttpResponse};
 
 /// What the model of the second deployment adds.
 const ADDED: &str = "\n[entity.comment.count.by_language]\nby = \"language\"\n";
@@ -232,7 +234,7 @@ fn wait_for(address: SocketAddr, child: &mut Child, output: &Path) -> Result<(),
     let end = Instant::now() + START_TIME;
     while Instant::now() < end {
         // A port is reserved before samples are generated: only an answer counts.
-        if request(address, "GET", "/healthz", "", "").is_some() {
+        if get(address, "/healthz").is_some() {
             return Ok(());
         }
         if child.try_wait().is_ok_and(|status| status.is_some()) {
@@ -268,12 +270,13 @@ fn write_and_count(running: &Running, front: SocketAddr) {
             r#"{{"product":"{PRODUCT}","language":"en","rating":5,"body":"number {written}"}}"#
         );
         // The key makes a repeated request safe.
-        let key = format!("Idempotency-Key: {}-{written}\r\n", now.as_millis());
+        let key = format!("{}-{written}", now.as_millis());
         loop {
-            match request(front, "POST", "/comments", &key, &body) {
-                Some((201, _)) => break,
-                Some((status @ 400..500, body)) => {
-                    return log(&format!("A comment was refused with {status}: {body}"));
+            match post(front, key.clone(), body.clone()) {
+                Some(answer) if answer.is_success() => break,
+                Some(answer) if answer.is_refused() => {
+                    let problem = String::from_utf8_lossy(&answer.body);
+                    return log(&format!("A comment was refused ({}): {problem}", answer.status));
                 }
                 Some(_) | None => repeated += 1,
             }
@@ -296,35 +299,35 @@ fn write_and_count(running: &Running, front: SocketAddr) {
 /// How many comments the product has.
 fn count(front: SocketAddr) -> Option<i64> {
     let path = format!("/products/{PRODUCT}/comments/count");
-    let (status, body) = (0..50).find_map(|_| {
-        let found = request(front, "GET", &path, "", "").filter(|(status, _)| *status == 200);
+    let answer = (0..50).find_map(|_| {
+        let found = get(front, &path).filter(HttpResponse::is_success);
         if found.is_none() {
             thread::sleep(LOOK_TIME);
         }
         found
     })?;
-    let number = body.split_once(r#""count":"#).filter(|_| status == 200)?.1;
-    number.trim_matches(|c: char| !c.is_ascii_digit()).parse().ok()
+    let counted: serde_json::Value = serde_json::from_slice(&answer.body).ok()?;
+    counted.get("count")?.as_i64()
 }
 
-/// Sends a request on a connection of its own. None if there is no answer.
-fn request(
-    front: SocketAddr,
-    method: &str,
-    path: &str,
-    header: &str,
-    body: &str,
-) -> Option<(u16, String)> {
-    let mut stream = TcpStream::connect(front).ok()?;
-    stream.set_read_timeout(Some(ANSWER_TIME)).ok()?;
-    let head = format!(
-        "{method} {path} HTTP/1.1\r\nHost: {front}\r\nConnection: close\r\n\
-         Content-Type: application/json\r\nContent-Length: {}\r\n{header}\r\n",
-        body.len()
-    );
-    stream.write_all(format!("{head}{body}").as_bytes()).ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    let status = answer.split(' ').nth(1)?.parse().ok()?;
-    Some((status, answer.split_once("\r\n\r\n")?.1.to_owned()))
+/// Sends a GET request. None if there is no answer.
+fn get(address: SocketAddr, path: &str) -> Option<HttpResponse> {
+    let address = format!("http://{address}{path}");
+    block_on(async { answer(client()?.get(&address).await) }).ok()
+}
+
+/// Sends a comment with an idempotency key. None if there is no answer.
+fn post(address: SocketAddr, key: String, comment: String) -> Option<HttpResponse> {
+    let headers = vec![("idempotency-key".to_owned(), key)];
+    let address = format!("http://{address}/comments");
+    let request = HttpRequest { address, headers, body: comment.into_bytes() };
+    block_on(async { answer(client()?.post(request).await) }).ok()
+}
+
+fn client() -> Result<HttpClient, String> {
+    HttpClient::new(HttpClientOptions { time: ANSWER_TIME, ..HttpClientOptions::default() })
+}
+
+fn answer(answer: Result<HttpResponse, HttpError>) -> Result<HttpResponse, String> {
+    answer.map_err(|error| error.to_string())
 }

@@ -2,7 +2,7 @@
 
 use keyloom::{Entry, Item, Value};
 
-use super::random::Random;
+use keyloom_app::random::Random;
 
 const VERBS: [&str; 10] = [
     "Plan",
@@ -49,7 +49,7 @@ const PROJECTS: [&str; 12] = [
 const PEOPLE: [&str; 6] = ["me", "the team", "the children", "a craftsman", "the board", "anybody"];
 
 pub(super) fn sample(number: u64, _: u64) -> Vec<Entry> {
-    let mut random = Random::seeded(number);
+    let mut random = Random::new(number);
     let name = format!("{} {}", random.pick(&VERBS, "Do"), random.pick(&THINGS, "it"));
     let priority = random.weighted(&[("low", 3), ("normal", 5), ("high", 2)], "normal");
     let severity = random.weighted(&[("low", 6), ("medium", 3), ("high", 1)], "low");

@@ -1,6 +1,5 @@
 //! Transactions. One that conflicts with another is retried, with backoff.
 
-use std::error::Error as StdError;
 use std::sync::Arc;
 
 use aws_sdk_dynamodb::config::http::HttpResponse;
@@ -30,7 +29,9 @@ const GET: &str = "TransactGetItems";
 
 /// Cancellation reasons after which a retry may succeed.
 const TRANSIENT_REASONS: &[&str] =
-    &["TransactionConflict", "ThrottlingError", "ProvisionedThroughputExceeded"];
+    &[CONFLICT_REASON, "ThrottlingError", "ProvisionedThroughputExceeded"];
+/// Another transaction was in progress.
+const CONFLICT_REASON: &str = "TransactionConflict";
 
 /// An attribute that no item has. In a transaction the service rejects an update that changes
 /// nothing, so such an update removes this attribute.
@@ -51,7 +52,8 @@ impl Service {
         let is_retryable = |error: &SdkError<TransactGetItemsError, HttpResponse>| {
             Outcome::of(error).may_succeed_later() || canceled_get(error).is_some_and(are_transient)
         };
-        let sent = self.send_transaction(|| request.clone().send(), is_retryable).await;
+        let sent =
+            self.send_transaction(|| request.clone().send(), is_retryable, canceled_get).await;
         match sent {
             Ok(output) => {
                 self.note_read(output.consumed_capacity());
@@ -71,9 +73,9 @@ impl Service {
         &self,
         send: impl Fn() -> F,
         mut is_retryable: impl FnMut(&SdkError<E, HttpResponse>) -> bool,
+        canceled: impl Fn(&SdkError<E, HttpResponse>) -> Option<&[CancellationReason]>,
     ) -> Result<T, SdkError<E, HttpResponse>>
     where
-        E: ProvideErrorMetadata + StdError + 'static,
         F: Future<Output = Result<T, SdkError<E, HttpResponse>>>,
     {
         let (mut conflicts, mut others) = (self.conflict_backoff(), self.backoff());
@@ -82,7 +84,7 @@ impl Service {
                 Err(error) if is_retryable(&error) => error,
                 result => return result,
             };
-            let backoff = match is_conflict(&error) {
+            let backoff = match canceled(&error).is_some_and(are_conflicts) {
                 true => &mut conflicts,
                 false => &mut others,
             };
@@ -117,7 +119,8 @@ impl Service {
             may_have_applied |= outcome.may_have_applied() || error.code() == Some(IN_PROGRESS);
             outcome.may_succeed_later() || canceled_write(error).is_some_and(are_transient)
         };
-        let sent = self.send_transaction(|| request.clone().send(), is_retryable).await;
+        let sent =
+            self.send_transaction(|| request.clone().send(), is_retryable, canceled_write).await;
         let error = match sent {
             Ok(output) => {
                 self.note_written(output.consumed_capacity());
@@ -164,16 +167,6 @@ impl Service {
     }
 }
 
-/// Whether a transaction was canceled because others were in progress, and for no other reason that may
-/// pass.
-fn is_conflict<E: ProvideErrorMetadata>(error: &SdkError<E, HttpResponse>) -> bool {
-    let message = error.as_service_error().and_then(ProvideErrorMetadata::message);
-    error.code() == Some("TransactionCanceledException")
-        && message.is_some_and(|message| {
-            !TRANSIENT_REASONS[1..].iter().any(|reason| message.contains(reason))
-        })
-}
-
 /// Returns the reasons of a canceled write.
 fn canceled_write(
     error: &SdkError<TransactWriteItemsError, HttpResponse>,
@@ -204,6 +197,12 @@ fn in_doubt(error: Error) -> Error {
         Error::Refused(refusal) => Error::Unanswered(refusal),
         other => other,
     }
+}
+
+/// Returns whether other transactions were in progress, and nothing else was wrong.
+fn are_conflicts(reasons: &[CancellationReason]) -> bool {
+    let mut codes = reasons.iter().filter_map(CancellationReason::code);
+    codes.all(|code| code == "None" || code == CONFLICT_REASON)
 }
 
 /// Returns whether a retry may succeed.

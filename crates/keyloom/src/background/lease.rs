@@ -18,6 +18,7 @@ use keyloom_value::{Condition, Item, Number, Path, Value};
 
 use crate::db::Shared;
 use crate::error::Error;
+use crate::system_rows::delete_if;
 
 const NAME: &str = "lease";
 const HOLDER: &str = "holder";
@@ -103,10 +104,7 @@ impl<'s> Lease<'s> {
         let Some(own) = self.shared.writer().filter(|_| is_held) else { return Ok(()) };
         let is_own = Condition::equal(Path::from(HOLDER), Value::from(own));
         let delete = Delete::new(&self.shared.table, self.key()).when(is_own);
-        match self.shared.store.delete(delete).await {
-            Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        delete_if(&*self.shared.store, delete).await
     }
 
     /// Whether the process that holds the lease counts as gone.

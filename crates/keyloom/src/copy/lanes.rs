@@ -5,7 +5,7 @@ use futures_util::future::try_join_all;
 use keyloom_store::{CancelReason, Error as StoreError, Put, TransactAction, TransactWrite};
 use keyloom_value::Item;
 
-use super::position::StreamPosition;
+use super::position::{StreamPosition, ended_elsewhere};
 use crate::db::Shared;
 use crate::error::Error;
 use crate::write::{ACTIONS_MAX, Attempts, BYTES_MAX};
@@ -58,10 +58,7 @@ async fn put(shared: &Shared, lane: u32, rows: &[Item]) -> Result<(), Error> {
                 match reasons.into_iter().flatten().next() {
                     // Another transaction was in progress.
                     None => {}
-                    Some(CancelReason::ConditionFailed { .. }) => {
-                        let reason = "The copy was finished by another process: check the target.";
-                        return Err(Error::Copy { reason: reason.to_owned() });
-                    }
+                    Some(CancelReason::ConditionFailed { .. }) => return Err(ended_elsewhere()),
                     Some(reason) => return Err(StoreError::from(reason).into()),
                 }
             }

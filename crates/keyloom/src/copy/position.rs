@@ -38,10 +38,7 @@ impl StreamPosition {
     ) -> Result<StreamPosition, Error> {
         let row = store.get(Get::new(table, key(stream).to_item())).await?;
         // Positions are there from the beginning of a copy to its end.
-        let Some(row) = row else {
-            let reason = "The copy was finished or removed by another process: check the target.";
-            return Err(Error::Copy { reason: reason.to_owned() });
-        };
+        let Some(row) = row else { return Err(ended_elsewhere()) };
         StreamPosition::read(&row)
             .ok_or_else(|| Error::damaged("The position of an unfinished copy cannot be read."))
     }
@@ -105,6 +102,12 @@ impl StreamPosition {
     pub(super) fn remove(table: &TableName, stream: u32) -> TransactAction {
         TransactAction::Delete(Delete::new(table, key(stream).to_item()))
     }
+}
+
+/// The error of a process whose copy is over.
+pub(super) fn ended_elsewhere() -> Error {
+    let reason = "The copy was finished or removed by another process: check the target.";
+    Error::Copy { reason: reason.to_owned() }
 }
 
 fn key(stream: u32) -> RowKey {

@@ -8,7 +8,7 @@ use keyloom_store::{Error as StoreError, Put, Segment, TransactAction};
 use keyloom_value::Item;
 
 use super::portable::read_entity;
-use super::position::StreamPosition;
+use super::position::{StreamPosition, ended_elsewhere};
 use super::{CopyFrom, CopyPage, CopyProgress, CopyRow, CopyStep, OnProgress};
 use crate::db::Shared;
 use crate::error::Error;
@@ -206,9 +206,9 @@ fn restored(own: OwnRow) -> Transition {
 }
 
 fn overtaken(is_running: bool) -> Error {
-    let reason = match is_running {
-        true => "Another process copies into the same target: let one of them finish.",
-        false => "The copy was finished or removed by another process: check the target.",
-    };
+    if !is_running {
+        return ended_elsewhere();
+    }
+    let reason = "Another process copies into the same target: let one of them finish.";
     Error::Copy { reason: reason.to_owned() }
 }

@@ -7,12 +7,12 @@
 
 use keyloom_model::RowKey;
 use keyloom_model::attribute::{EXPIRY, SORT};
-use keyloom_store::{Delete, Error as StoreError, Get, Put};
+use keyloom_store::{Delete, Get, Put};
 use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
 use crate::db::Shared;
 use crate::error::Error;
-use crate::system_rows::system_rows;
+use crate::system_rows::{delete_if, system_rows};
 
 const NAME: &str = "worker";
 /// How often a process that runs jobs writes its row.
@@ -87,10 +87,7 @@ impl<'s> Workers<'s> {
     pub(crate) async fn remove(self, worker: Worker) -> Result<(), Error> {
         let as_read = Condition::equal(Path::from(SEEN), Value::from(worker.seen));
         let delete = Delete::new(&self.shared.table, Worker::key(worker.id)).when(as_read);
-        match self.shared.store.delete(delete).await {
-            Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
-            Err(error) => Err(error.into()),
-        }
+        delete_if(&*self.shared.store, delete).await
     }
 
     /// Whether a process has a row.

@@ -1,7 +1,9 @@
 //! The context of one call of the write path: the store, the table, the layouts and the time. It
 //! creates the pure stages, which do not get the store.
 
-use keyloom_model::{EntityKey, OwnRow, RowKey};
+use std::collections::BTreeMap;
+
+use keyloom_model::{EntityKey, Image, OwnRow, RowKey};
 use keyloom_query::Reader;
 use keyloom_store::{Store, TableName, TransactWrite};
 
@@ -14,7 +16,7 @@ use super::{
 };
 use crate::background::Running;
 use crate::error::Error;
-use crate::ordinals::Ordinals;
+use crate::ordinals::{AllocationRow, Ordinals};
 use crate::schema::Layouts;
 use crate::stamp::Stamps;
 
@@ -128,13 +130,42 @@ impl<'a> WriteContext<'a> {
 
     /// Allocates an ordinal for an entity that needs one and has none.
     pub(crate) async fn assign_ordinal(&self, transition: &mut Transition) -> Result<(), Error> {
-        let Some(after) = &mut transition.after else { return Ok(()) };
-        let EntityKey { entity, tenant, .. } = &after.key;
-        if after.ordinal.is_none() && self.layouts.current.model().entity(*entity).has_ordinals() {
-            let row = self.layouts.current.ordinals().allocation_key(*entity, tenant.as_ref());
-            after.ordinal = Some(self.ordinals.next(self.store, self.table, &row).await?);
+        self.assign_ordinals(&mut [transition]).await
+    }
+
+    /// Allocates ordinals for the entities that need one and have none, in this order.
+    pub(crate) async fn assign_ordinals(
+        &self,
+        transitions: &mut [&mut Transition],
+    ) -> Result<(), Error> {
+        let mut new: BTreeMap<RowKey, Vec<&mut Image>> = BTreeMap::new();
+        for after in transitions.iter_mut().filter_map(|transition| transition.after.as_mut()) {
+            if let Some(row) = self.allocation_key(after) {
+                new.entry(row).or_default().push(after);
+            }
+        }
+        for (key, images) in new {
+            let row = AllocationRow { store: self.store, table: self.table, key: &key };
+            if self.fence.is_some() {
+                let ordinals = self.ordinals.allocate(row, images.len() as u64).await?;
+                for (image, ordinal) in images.into_iter().zip(ordinals) {
+                    image.ordinal = Some(ordinal);
+                }
+            } else {
+                for image in images {
+                    image.ordinal = Some(self.ordinals.next(row).await?);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The row that allocates the ordinal of an entity, if it needs one and has none.
+    fn allocation_key(&self, image: &Image) -> Option<RowKey> {
+        let EntityKey { entity, tenant, .. } = &image.key;
+        let layout = &self.layouts.current;
+        let is_needed = image.ordinal.is_none() && layout.model().entity(*entity).has_ordinals();
+        is_needed.then(|| layout.ordinals().allocation_key(*entity, tenant.as_ref()))
     }
 
     /// Plans complete transitions and commits them.

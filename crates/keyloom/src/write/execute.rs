@@ -13,7 +13,7 @@ use super::settle::{Hidden, SettledReader};
 use super::tombstone::{self, Marked};
 use super::write_set::{Footprint, WriteSet};
 use super::{
-    ACTIONS_MAX, AttemptState, Difference, Done, IdempotencyKey, Intent, PlannedAction,
+    ACTIONS_MAX, AttemptState, Difference, Done, IdempotencyKey, Intent, PlannedAction, Transition,
     WriteContext,
 };
 use crate::background::{LargeDeletion, delete_in_background};
@@ -218,6 +218,7 @@ impl<'a> Executor<'a> {
         state: &mut AttemptState,
     ) -> Result<Footprint, Error> {
         let mut footprint = Footprint::default();
+        let mut changes = Vec::new();
         for intent in intents {
             let before = match state.existence {
                 Existence::Unlikely | Existence::Impossible => None,
@@ -231,12 +232,15 @@ impl<'a> Executor<'a> {
                 (intent, before) => self.ctx.admission().decide(intent, before)?,
             };
             match decision {
-                Decision::Change(mut transition) => {
-                    self.ctx.assign_ordinal(&mut transition).await?;
-                    footprint.writes.add(self.ctx.own_key(intent.key()), *transition);
-                }
+                Decision::Change(transition) => changes.push((intent.key(), transition)),
                 Decision::Unchanged(row) => footprint.reads.extend(row),
             }
+        }
+        let mut transitions: Vec<&mut Transition> =
+            changes.iter_mut().map(|(_, transition)| &mut **transition).collect();
+        self.ctx.assign_ordinals(&mut transitions).await?;
+        for (key, transition) in changes {
+            footprint.writes.add(self.ctx.own_key(key), *transition);
         }
         Ok(footprint)
     }

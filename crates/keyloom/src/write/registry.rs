@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use keyloom_model::RowKey;
-use keyloom_store::{Delete, Error as StoreError, Store, TableName, UpdateItem};
+use keyloom_store::{Delete, Store, TableName, UpdateItem};
 use keyloom_value::{Condition, Item, Path, Update, Value};
 
 use crate::error::Error;
-use crate::system_rows::key_of;
+use crate::system_rows::{delete_if, key_of};
 
 /// How often a process writes a row of the registry.
 const REGISTERED_MS: i64 = 60_000;
@@ -81,8 +81,5 @@ pub(crate) async fn forget_registered(
         return Ok(());
     };
     let unchanged = Condition::equal(Path::from(REGISTERED), Value::from(at_ms));
-    match store.delete(Delete::new(table, key_of(row)).when(unchanged)).await {
-        Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
+    delete_if(store, Delete::new(table, key_of(row)).when(unchanged)).await
 }

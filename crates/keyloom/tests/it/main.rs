@@ -40,6 +40,7 @@ mod matching_kept;
 mod once;
 mod once_random;
 mod operations;
+mod order_of_creation;
 mod pages;
 mod parts;
 mod power;

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use keyloom::events::{Handlers, Next};
-use keyloom::{Clock, Db, Options, Repair};
+use keyloom::{Clock, Db, MatchingUse, Options, Repair};
 use keyloom_store::{Background, Engine, MemoryStore, Options as EngineOptions, Sets, Store};
-use keyloom_testkit::{Front, ManualClock, SimDisk};
+use keyloom_testkit::{Front, InFront, ManualClock, SimDisk};
 use pollster::block_on;
 
 /// Runs a test on each store.
@@ -126,4 +126,16 @@ impl Front for Plain {
     fn adds_numbers(&self) -> bool {
         false
     }
+}
+
+/// A store without sets and additions, in memory.
+pub(crate) fn plain_store(clock: &ManualClock) -> Arc<dyn Store> {
+    Arc::new(InFront(Plain(Arc::new(memory_store_at(clock)))))
+}
+
+/// Opens a database whose posting lists are rows, with any model that its data fits, also one of before.
+pub(crate) fn open_any(model: &str, store: &Arc<dyn Store>, clock: &ManualClock) -> Db {
+    let (clock, matching) = (Arc::new(clock.clone()), MatchingUse::Rows);
+    let options = Options { clock, matching, allow_older_model: true, ..Options::default() };
+    block_on(Db::open_with(model, store.clone(), options)).expect("it opens")
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-use keyloom::{Db, Error, MatchingUse, Options};
+use keyloom::{Db, Error};
 use keyloom_model::attribute::PARTITION;
 use keyloom_store::{Answer, Store, TransactAction, TransactWrite};
 use keyloom_testkit::{Front, InFront, ManualClock, Random};
@@ -12,7 +12,7 @@ use keyloom_value::{Item, Value};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{Plain, findings, memory_store_at};
+use crate::rig::{findings, open_any, plain_store};
 
 const MODEL: &str = r#"
 [entity.post]
@@ -30,16 +30,6 @@ fields.text = "text"
 id = "given"
 fields.post = "ref post clear?"
 "#;
-
-fn open(model: &str, store: &Arc<dyn Store>, clock: &ManualClock) -> Db {
-    let (clock, matching) = (Arc::new(clock.clone()), MatchingUse::Rows);
-    let options = Options { clock, matching, allow_older_model: true, ..Options::default() };
-    block_on(Db::open_with(model, store.clone(), options)).expect("it opens")
-}
-
-fn shared_store(clock: &ManualClock) -> Arc<dyn Store> {
-    Arc::new(InFront(Plain(Arc::new(memory_store_at(clock)))))
-}
 
 fn post(db: &Db, id: &str) {
     block_on(db.create("post", &json!({ "id": id, "title": id }))).expect("a post");
@@ -102,8 +92,8 @@ impl Front for Watched {
 #[test]
 fn writers_who_refer_to_one_entity_spread_over_its_shards() {
     let (clock, touched) = (ManualClock::new(), Touched::default());
-    let store: Arc<dyn Store> = Arc::new(InFront(Watched(shared_store(&clock), touched.clone())));
-    let db = open(MODEL, &store, &clock);
+    let store: Arc<dyn Store> = Arc::new(InFront(Watched(plain_store(&clock), touched.clone())));
+    let db = open_any(MODEL, &store, &clock);
     post(&db, "p");
     touched.lock().expect("no panic").clear();
     for number in 0..40 {
@@ -123,7 +113,7 @@ fn writers_who_refer_to_one_entity_spread_over_its_shards() {
 #[test]
 fn children_are_in_order_and_deleted_with_their_parent() {
     let clock = ManualClock::new();
-    let db = open(MODEL, &shared_store(&clock), &clock);
+    let db = open_any(MODEL, &plain_store(&clock), &clock);
     post(&db, "p");
     post(&db, "q");
     let mut ids: Vec<String> = (0..25).map(|number| format!("c{number}")).collect();
@@ -150,7 +140,7 @@ fn children_are_in_order_and_deleted_with_their_parent() {
 fn references_are_found_whatever_number_of_shards_they_were_written_under() {
     for seed in 0..12 {
         let (clock, mut random) = (ManualClock::new(), Random::new(seed));
-        let store = shared_store(&clock);
+        let store = plain_store(&clock);
         let (mut posts, mut comments) = (BTreeSet::new(), BTreeSet::new());
         let mut number = 0;
         for shards in [1, 4, 2, 7, 1, 3] {
@@ -158,7 +148,7 @@ fn references_are_found_whatever_number_of_shards_they_were_written_under() {
                 1 => String::new(),
                 shards => format!("reference_shards = {shards}"),
             };
-            let db = open(&MODEL.replace("reference_shards = 4", &shards), &store, &clock);
+            let db = open_any(&MODEL.replace("reference_shards = 4", &shards), &store, &clock);
             for step in 0..24 {
                 number += 1;
                 let of = format!("p{}", random.below(4));

@@ -1,0 +1,145 @@
+//! The order of creation with several processes on one store: an entity that is created after another
+//! was answered follows it in lists, whichever processes created them.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use futures_util::future::join_all;
+use keyloom::{Db, Error, Filter, Record};
+use keyloom_store::{Answer, Store, UpdateItem};
+use keyloom_testkit::pausing::{go_on, pausing};
+use keyloom_testkit::{Front, InFront, ManualClock, Random};
+use keyloom_value::{Item, Value};
+use pollster::block_on;
+use serde_json::json;
+
+use crate::rig::{findings, open_any, plain_store};
+
+const MODEL: &str = r#"
+[entity.task]
+fields.name = "text"
+fields.tags = "tags"
+list.all = {}
+"#;
+
+const PROCESSES: usize = 4;
+
+/// A create that is under way, and the step at which it began.
+struct Begun<'d> {
+    name: String,
+    began: usize,
+    work: Pin<Box<dyn Future<Output = Result<Record, Error>> + 'd>>,
+}
+
+/// A create that was answered.
+struct Answered {
+    name: String,
+    began: usize,
+    ended: usize,
+}
+
+/// Starts, resumes and drops creates of several processes in random order.
+fn run(dbs: &[Db], random: &mut Random) -> Vec<Answered> {
+    let (mut begun, mut answered): (Vec<Begun<'_>>, Vec<Answered>) = (vec![], vec![]);
+    for step in 0..600 {
+        if begun.is_empty() || (begun.len() < 5 && step < 500 && random.chance(1, 8)) {
+            let (db, name) = (random.pick(dbs), format!("task {step}"));
+            let document = json!({ "name": name, "tags": { "a": "b" } });
+            let work = Box::pin(async move { db.create("task", &document).await });
+            begun.push(Begun { name, began: step, work });
+        }
+        let at = random.below(begun.len() as u64) as usize;
+        if random.chance(1, 60) {
+            // Its client goes away; it may have been created.
+            drop(begun.swap_remove(at));
+        } else if let Some(done) = go_on(begun[at].work.as_mut()) {
+            done.expect("it is created");
+            let Begun { name, began, .. } = begun.swap_remove(at);
+            answered.push(Answered { name, began, ended: step });
+        }
+    }
+    answered
+}
+
+fn text(task: &Record) -> String {
+    task.get("name").and_then(Value::as_s).expect("it has a name").to_owned()
+}
+
+/// The names in a list of all tasks, page by page.
+fn names(db: &Db, filter: Option<Filter>, limit: u32) -> Vec<String> {
+    let mut query = db.list("task", "all").limit(limit);
+    query = filter.into_iter().fold(query, |query, filter| query.filter(filter));
+    let mut found = vec![];
+    loop {
+        let page = block_on(query.read()).expect("a page");
+        found.extend(page.items.iter().map(|task| text(task)));
+        let Some(next) = page.next else { return found };
+        query = query.after(next);
+    }
+}
+
+fn check(listed: &[String], answered: &[Answered]) {
+    let at = |name: &str| listed.iter().position(|listed| listed == name).expect("it is listed");
+    for first in answered {
+        for second in answered.iter().filter(|second| first.ended < second.began) {
+            assert!(at(&first.name) < at(&second.name), "{} {}", first.name, second.name);
+        }
+    }
+}
+
+#[test]
+fn an_entity_follows_those_that_were_created_before() {
+    for seed in 0..20 {
+        let (clock, mut random) = (ManualClock::default(), Random::new(seed));
+        let plain = plain_store(&clock);
+        let store = pausing(plain.clone());
+        let open = |_| open_any(MODEL, &store, &clock);
+        let dbs: Vec<Db> = (0..PROCESSES).map(open).collect();
+        let answered = run(&dbs, &mut random);
+        assert!(answered.len() > 20, "seed {seed}: {}", answered.len());
+        let reader = open_any(MODEL, &plain, &clock);
+        check(&names(&reader, None, 7), &answered);
+        check(&names(&reader, Some(Filter::tag("a", "b")), 7), &answered);
+        assert_eq!(block_on(findings(&reader)), [""; 0], "seed {seed}");
+    }
+}
+
+/// Counts the rows that are updated outside of transactions, which ordinals are allocated by.
+struct Counting {
+    store: Arc<dyn Store>,
+    updates: Arc<AtomicU64>,
+}
+
+impl Front for Counting {
+    fn behind(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
+        self.updates.fetch_add(1, Ordering::Relaxed);
+        self.store.update(update)
+    }
+}
+
+#[test]
+fn creates_that_wait_at_the_same_time_allocate_ordinals_together() {
+    let clock = ManualClock::default();
+    let updates = Arc::new(AtomicU64::new(0));
+    let counting = Counting { store: pausing(plain_store(&clock)), updates: updates.clone() };
+    let store: Arc<dyn Store> = Arc::new(InFront(counting));
+    let db = open_any(MODEL, &store, &clock);
+    block_on(db.create("task", &json!({ "name": "first", "tags": {} }))).expect("a task");
+    updates.store(0, Ordering::Relaxed);
+    let create = |number: u32| {
+        let db = &db;
+        async move { db.create("task", &json!({ "name": format!("{number}"), "tags": {} })).await }
+    };
+    for created in block_on(join_all((0..400).map(create))) {
+        created.expect("a task");
+    }
+    let allocations = updates.load(Ordering::Relaxed);
+    assert!(allocations <= 3, "{allocations} allocations");
+    assert_eq!(names(&db, None, 1000).len(), 401);
+    assert_eq!(block_on(findings(&db)), [""; 0]);
+}
