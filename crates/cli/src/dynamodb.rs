@@ -58,7 +58,9 @@ fn describe(command: clap::Command) -> clap::Command {
         )
         .after_help(EXAMPLES);
     let command = strict::arguments(command);
+    // A line for each request costs about as much as the request.
     listen::arguments(command, "127.0.0.1:8000", &Limits::default())
+        .mut_arg("log", |log| log.default_value("failures"))
 }
 
 fn run(arguments: &ArgMatches) -> Result<(), String> {

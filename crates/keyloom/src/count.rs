@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use keyloom_model::{CountId, Entity, FieldId};
-use keyloom_query::{CountPage, CountRequest, ReadCost};
-use keyloom_value::{Item, Value};
+use keyloom_model::{CountId, Entity, FieldId, SumTooLong};
+use keyloom_query::{CountNumber, CountPage, CountRequest, ReadCost};
+use keyloom_value::{Item, Name, Value};
 
 use crate::answer::Answer;
 use crate::db::{Db, find_entity, unknown};
@@ -32,12 +32,26 @@ pub struct CountQuery {
 /// A page of a count.
 #[derive(Clone, Debug)]
 pub struct Counts {
-    /// Values of the split fields with the number of entities, ordered by the values.
-    pub items: Vec<(Item, u64)>,
+    /// Ordered by the values of the split fields.
+    pub items: Vec<Counted>,
     /// The cursor of the next page; absent on the last page.
     pub next: Option<String>,
     /// What was read for it.
     pub read: ReadCost,
+}
+
+/// A number of a count, with its sums.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counted {
+    /// Values of the split fields.
+    pub values: Item,
+    /// How many entities have them.
+    pub count: u64,
+    /// The exact sum of each field that the count adds up, by name.
+    pub sums: Item,
+    /// The average of each of these fields that any of the entities has, rounded half to even to 16
+    /// digits.
+    pub averages: Item,
 }
 
 impl Db {
@@ -94,10 +108,19 @@ impl CountQuery {
     ///
     /// As [`CountQuery::read`].
     pub fn total(&self) -> Answer<'_, u64> {
+        Box::pin(async move { Ok(self.whole().await?.count) })
+    }
+
+    /// Returns the number of entities with the sums of the count, without the split.
+    ///
+    /// # Errors
+    ///
+    /// As [`CountQuery::read`].
+    pub fn whole(&self) -> Answer<'_, Counted> {
         Box::pin(async move {
             let whole = CountQuery { split: vec![], after: None, ..self.clone() };
-            let page = whole.page(&*whole.ready_schema().await?).await?;
-            Ok(page.numbers.first().map_or(0, |number| number.count))
+            let page = whole.read().await?;
+            Ok(page.items.into_iter().next().unwrap_or_default())
         })
     }
 
@@ -111,13 +134,29 @@ impl CountQuery {
         Box::pin(async move {
             let schema = self.ready_schema().await?;
             let page = self.page(&schema).await?;
-            let names = || self.split.iter().map(String::as_str);
-            let items = page.numbers.into_iter().map(|number| {
-                let values = names().map(keyloom_value::Name::from).zip(number.values);
-                (values.collect::<Item>(), number.count)
-            });
-            Ok(Counts { items: items.collect(), next: page.next, read: page.read })
+            let items = page.numbers.into_iter().map(|number| self.counted(&schema, number));
+            let items = items.collect::<Result<_, Error>>()?;
+            Ok(Counts { items, next: page.next, read: page.read })
         })
+    }
+
+    fn counted(&self, schema: &Schema, number: CountNumber) -> Result<Counted, Error> {
+        let CountNumber { values, amount } = number;
+        let (_, entity) = find_entity(schema, &self.entity)?;
+        let names = self.split.iter().map(|name| Name::from(name.as_str()));
+        let count = u64::try_from(amount.count).unwrap_or(0);
+        let mut counted =
+            Counted { values: names.zip(values).collect(), count, ..Counted::default() };
+        for field in &entity.count(self.find_count(entity)?).sums {
+            let field = entity.field(*field);
+            let too_long = || SumTooLong { field: field.name.clone() };
+            let sum = amount.sum(field).ok_or_else(too_long)?;
+            counted.sums.insert(field.name.as_str(), Value::N(sum));
+            if let Some(average) = sum.divided_by(amount.present(field)) {
+                counted.averages.insert(field.name.as_str(), Value::N(average));
+            }
+        }
+        Ok(counted)
     }
 
     async fn page(&self, schema: &Schema) -> Result<CountPage, Error> {

@@ -2,7 +2,9 @@
 
 use std::fmt::Display;
 
-use keyloom_model::{EntityKey, FieldError, FieldType, KeyTooLong, ModelError, Refusal};
+use keyloom_model::{
+    EntityKey, FieldError, FieldType, KeyTooLong, ModelError, Refusal, SumTooLong,
+};
 use keyloom_query::{CursorError, Error as QueryError, RequestError};
 use keyloom_value::Value;
 
@@ -192,6 +194,9 @@ pub enum Error {
     /// Values do not fit into a key.
     #[error("{0}")]
     KeyTooLong(KeyTooLong),
+    /// A sum of a count would not be exact: see [`SumTooLong`].
+    #[error("Cannot be written: {0}.")]
+    SumTooLong(SumTooLong),
     /// The model has no jobs.
     #[error(
         "The model has no jobs: add `jobs = true` above its first table, or declare handlers with `on`."
@@ -450,6 +455,12 @@ impl Error {
             }
             error => error,
         }
+    }
+}
+
+impl From<SumTooLong> for Error {
+    fn from(error: SumTooLong) -> Error {
+        Error::SumTooLong(error)
     }
 }
 

@@ -132,7 +132,7 @@ pub use answer::Answer;
 pub use background::{Operation, OperationKind, Progress};
 pub use board::{BoardPage, BoardQuery};
 pub use change::Change;
-pub use count::{CountQuery, Counts};
+pub use count::{CountQuery, Counted, Counts};
 pub use db::{Db, MatchingUse, Options};
 pub use document::{DocumentError, from_item, item_to_json, json_to_item, to_item};
 pub use entry::Entry;

@@ -15,7 +15,7 @@ use keyloom_model::{
 };
 
 pub(crate) use head::{Fingerprint, Head, copy_key};
-pub(crate) use layouts::{Former, Layouts, without_presence};
+pub(crate) use layouts::{Former, Layouts};
 pub(crate) use open::{Opened, open_schema, open_stored, reopen_schema};
 pub(crate) use permits::{complete_switch, create_permits, permit_key};
 pub(crate) use stored::{

@@ -39,7 +39,7 @@ pub(crate) use attempt::AttemptState;
 pub(crate) use attempts::Attempts;
 pub(crate) use commit::Outcome;
 pub(crate) use context::{FencedBy, WriteContext};
-pub(crate) use counters::{RankedChange, add_all};
+pub(crate) use counters::{RankedChange, add_all, amount_of};
 pub(crate) use deletion_record::{DeletionRecord, LEFT, ROOT, TOTAL, read_roots, write_roots};
 pub(crate) use deltas::{Groups, OrdinalOwner, PlannedDelta, WAITING_MAX};
 pub(crate) use difference::{ACTIONS_MAX, BYTES_MAX, Difference, PlannedAction};

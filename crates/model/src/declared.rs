@@ -160,6 +160,7 @@ pub(crate) struct DeclaredCount {
     pub(crate) path: Option<Word>,
     pub(crate) by: Vec<Word>,
     pub(crate) split: Vec<Word>,
+    pub(crate) sums: Vec<Word>,
     pub(crate) filter: Vec<DeclaredTest>,
     pub(crate) shards: Option<Node>,
 }

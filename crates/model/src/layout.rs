@@ -4,6 +4,7 @@
 //! ([`Layout::row_name`]), and, through one type for each kind of key, where a query finds its
 //! result.
 
+mod amount;
 pub mod attribute;
 mod budget;
 mod chunk_rows;
@@ -32,11 +33,12 @@ use keyloom_value::{Item, Name, Value};
 
 use crate::model::{Entity, EntityId, FieldId, FieldType, Model, OnDelete, UniqueId};
 
+pub use amount::{Amount, SumTooLong};
 pub(crate) use budget::{ROWS_MAX, rows_max};
 pub use chunk_rows::{Chunk, Delta, DeltaChange, Directory};
 pub use chunks::ChunkKeys;
 pub use columns::Column;
-pub use counter::{Counter, CounterKeys, RankedKey, is_counter};
+pub use counter::{Addend, Counter, CounterKeys, RankedKey, is_counter};
 pub use counts::CountKeys;
 pub use expiry::{ExpiryDefault, ExpiryKeys};
 pub use facets::FacetKeys;

@@ -58,11 +58,12 @@ pub use check::check;
 pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
-    Chunk, ChunkKeys, Column, CountKeys, Counter, CounterKeys, Delta, DeltaChange, Directory,
-    EntityKey, ExpiryDefault, ExpiryKeys, FacetKeys, Image, IndexKey, KeyPart, KeyTemplate,
-    KeyTemplates, KeyTooLong, Layout, LeaderboardKeys, Link, ListKeys, Matching, OrdinalKeys,
-    OwnRow, Pending, PostingKey, PostingLists, RankedKey, Reason, References, Row, RowKey, RowName,
-    Slot, UniqueKeys, Unreadable, attribute, is_counter, ordinal_of, posting_row_prefix,
+    Addend, Amount, Chunk, ChunkKeys, Column, CountKeys, Counter, CounterKeys, Delta, DeltaChange,
+    Directory, EntityKey, ExpiryDefault, ExpiryKeys, FacetKeys, Image, IndexKey, KeyPart,
+    KeyTemplate, KeyTemplates, KeyTooLong, Layout, LeaderboardKeys, Link, ListKeys, Matching,
+    OrdinalKeys, OwnRow, Pending, PostingKey, PostingLists, RankedKey, Reason, References, Row,
+    RowKey, RowName, Slot, SumTooLong, UniqueKeys, Unreadable, attribute, is_counter, ordinal_of,
+    posting_row_prefix,
 };
 pub use model::{
     Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use keyloom_model::attribute::SORT;
-use keyloom_model::{CountKeys, Counter, FieldId, Unreadable};
+use keyloom_model::{Amount, CountKeys, FieldId, Unreadable};
 use keyloom_store::Direction;
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -58,7 +58,7 @@ struct Sum {
     position: Vec<u8>,
     /// Of all fields that it is kept by.
     values: Vec<Value>,
-    number: i64,
+    amount: Amount,
 }
 
 impl<'q> CountQuery<'q> {
@@ -119,7 +119,7 @@ impl<'q> CountQuery<'q> {
         let next = sums.passed.filter(|_| !sums.is_all);
         let next = next.map(|position| cursors.seal(&fingerprint, &position));
         if split.is_empty() && sums.done.is_empty() {
-            sums.done.push(CountNumber { values: vec![], count: 0 });
+            sums.done.push(CountNumber { values: vec![], amount: Amount::default() });
         }
         let is_torn = sums.pages > 1 && sums.has_takers;
         Ok(CountPage { numbers: sums.done, next, read: sums.read, is_torn })
@@ -161,13 +161,13 @@ impl<'q> CountQuery<'q> {
             for row in &page.items {
                 let mut sum = self.sum_of(row)?;
                 if let Some(takers) = takers_of(row) {
-                    sum.number = match state.any_happened(&takers) {
-                        true => -sum.number,
-                        false => 0,
+                    sum.amount = match state.any_happened(&takers) {
+                        true => sum.amount.negated(),
+                        false => Amount::default(),
                     };
                 }
                 match sums.open.as_mut().filter(|open| open.position == sum.position) {
-                    Some(open) => open.number += sum.number,
+                    Some(open) => open.amount.add(&sum.amount),
                     None => {
                         sums.close(self);
                         if sums.done.len() >= self.request.limit as usize {
@@ -191,14 +191,13 @@ impl<'q> CountQuery<'q> {
 
     fn sum_of(&self, row: &Item) -> Result<Sum, Error> {
         let wrong = |attribute| unreadable(row, Unreadable { attribute });
-        let number =
-            Counter::value_of(row).ok_or_else(|| wrong(keyloom_model::attribute::COUNT))?;
+        let amount = Amount::of_row(row).ok_or_else(|| wrong(keyloom_model::attribute::COUNT))?;
         let (layout, id) = (self.reader.layout, self.request.entity);
         let sort = row.get(SORT).and_then(Value::as_b).ok_or_else(|| wrong(SORT))?;
         let values = layout.counts().values(id, &self.fields, sort);
         let values = values.ok_or_else(|| wrong(SORT))?;
         let position = layout.counts().prefix(id, &self.fields, &values).into_vec();
-        Ok(Sum { position, values, number })
+        Ok(Sum { position, values, amount })
     }
 }
 
@@ -212,10 +211,9 @@ impl Sums {
         };
         let CountRequest { only, split, .. } = query.request;
         let is_asked = only.iter().all(|(field, value)| value_of(field) == Some(value));
-        let count = u64::try_from(sum.number).ok().filter(|count| *count > 0 && is_asked);
-        if let Some(count) = count {
+        if sum.amount.count > 0 && is_asked {
             let values = split.iter().filter_map(value_of).cloned().collect();
-            self.done.push(CountNumber { values, count });
+            self.done.push(CountNumber { values, amount: sum.amount.clone() });
         }
         self.passed = Some(sum.position);
     }

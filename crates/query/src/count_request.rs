@@ -1,6 +1,6 @@
 //! Which numbers of a count to read, and what a page of them is.
 
-use keyloom_model::{CountId, EntityId, FieldId};
+use keyloom_model::{Amount, CountId, EntityId, FieldId};
 use keyloom_value::Value;
 
 use crate::ReadCost;
@@ -44,6 +44,6 @@ pub struct CountPage {
 pub struct CountNumber {
     /// A value of each field of the request's `split`.
     pub values: Vec<Value>,
-    /// How many entities have them.
-    pub count: u64,
+    /// How many entities have them, with the sums of the count. Never negative.
+    pub amount: Amount,
 }

@@ -57,15 +57,15 @@ pub(crate) fn added(
         let old = item_at(&table, &key)?;
         let before = holder.number(&key, old.as_deref())?;
         let after = before.checked_add(holder.change).ok_or_else(|| holder.not_addable())?;
-        let new = holder.item(&key, after);
+        let new = holder.item(&key, after, old.as_deref())?;
         if let Some(new) = &new {
             validate::item(&*spec_of(&table)?, new)?;
         }
         all.push(Added { table, key, old, new });
         Ok::<_, Error>((before, after))
     };
-    for AddNumber { table, key, attribute, change, rank } in numbers {
-        let holder = Holder { attribute: &attribute, change, rank: rank.as_ref() };
+    for AddNumber { table, key, attribute, change, sums, rank } in numbers {
+        let holder = Holder { attribute: &attribute, change, sums: &sums, rank: rank.as_ref() };
         let (before, after) = add(table.clone(), key, &holder)?;
         if let Some(rank) = &rank {
             let ranked = Ranked { table: &table, attribute: &attribute, rank };
@@ -76,7 +76,7 @@ pub(crate) fn added(
     for (PrefixCountKey { table, row }, PrefixCountChange { attribute, change }) in prefix_counts {
         if change != 0 {
             let key = row.into_key(&*spec_of(&table)?);
-            add(table, key, &Holder { attribute: &attribute, change, rank: None })?;
+            add(table, key, &Holder { attribute: &attribute, change, sums: &[], rank: None })?;
         }
     }
     Ok(all)
@@ -86,6 +86,7 @@ pub(crate) fn added(
 struct Holder<'h> {
     attribute: &'h Name,
     change: i64,
+    sums: &'h [(Name, Number)],
     rank: Option<&'h Rank>,
 }
 
@@ -93,27 +94,40 @@ impl Holder<'_> {
     /// Returns the number that an item holds; a missing item holds 0.
     fn number(&self, key: &Item, item: Option<&Item>) -> Result<i64, Invalid> {
         let Some(item) = item else { return Ok(0) };
-        let rank_attributes = if self.rank.is_some() { 2 } else { 0 };
+        let is_ranked = |name: &Name| {
+            self.rank.is_some_and(|rank| [&rank.partition.0, &rank.sort.0].contains(&name))
+        };
+        // It has no other attributes, so deleting it at 0 loses nothing.
+        let is_expected = item.iter().all(|(name, value)| {
+            key.get(name.as_str()).is_some() || is_ranked(name) || value.as_n().is_some()
+        });
         let number = item.get(self.attribute.as_str()).and_then(Value::as_n);
-        // It has no other attributes, so replacing it loses nothing.
-        let number = number.filter(|_| item.len() == key.len() + 1 + rank_attributes);
-        number.and_then(Number::to_i64).ok_or_else(|| self.not_addable())
+        let number = number.filter(|_| is_expected).and_then(Number::to_i64);
+        number.ok_or_else(|| self.not_addable())
     }
 
-    /// Returns the item that holds a number; 0 is represented by no item.
-    fn item(&self, key: &Item, number: i64) -> Option<Item> {
+    /// Returns the item that holds a number; 0 is represented by no item, and a sum of 0 by no attribute.
+    fn item(&self, key: &Item, number: i64, old: Option<&Item>) -> Result<Option<Item>, Invalid> {
         if number == 0 {
-            return None;
+            return Ok(None);
         }
-        let mut item = key.clone();
+        let mut item = old.unwrap_or(key).clone();
         item.insert(self.attribute, number);
+        for (attribute, change) in self.sums {
+            let before = item.get(attribute.as_str()).and_then(Value::as_n);
+            let sum = before.unwrap_or(&Number::ZERO).checked_add(change);
+            match sum.map_err(|_| Invalid::NotAddable { attribute: attribute.clone() })? {
+                Number::ZERO => drop(item.remove(attribute.as_str())),
+                sum => drop(item.insert(attribute, Value::N(sum))),
+            }
+        }
         if let Some(Rank { partition, sort, .. }) = self.rank {
             let mut sort_key = Score::new(&Number::from(number)).into_key().into_vec();
             sort_key.extend_from_slice(&sort.1);
             item.insert(&partition.0, Value::B(partition.1.clone()));
             item.insert(&sort.0, Value::B(sort_key));
         }
-        Some(item)
+        Ok(Some(item))
     }
 
     fn not_addable(&self) -> Invalid {

@@ -1,6 +1,6 @@
 //! Requests to a store, as plain data.
 
-use keyloom_value::{Condition, Item, KeyCondition, Name, Projection, Update};
+use keyloom_value::{Condition, Item, KeyCondition, Name, Number, Projection, Update};
 
 use crate::{Direction, IndexName, KeySchema, SetChange, TableName};
 
@@ -241,7 +241,7 @@ pub enum TransactAction {
 }
 
 /// Adds to a number that an item holds, whatever its value by then: concurrent additions do not
-/// conflict. The item has no other attributes; it is created when its number becomes nonzero, and
+/// conflict. Its other attributes, if any, are numbers too; it is created when its number becomes nonzero, and
 /// deleted when it becomes 0. Feeds do not include such changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddNumber {
@@ -253,6 +253,9 @@ pub struct AddNumber {
     pub attribute: Name,
     /// What to add.
     pub change: i64,
+    /// Further attributes of the item, and what to add to each: exactly, or the addition is rejected. A sum
+    /// of 0 has no attribute.
+    pub sums: Vec<(Name, Number)>,
     /// How the item is ranked by its number, if it is.
     pub rank: Option<Rank>,
 }

@@ -23,6 +23,8 @@ pub struct Number {
 
 /// The most significant digits of a number.
 const DIGITS_MAX: u32 = 38;
+/// The significant digits of a quotient.
+const QUOTIENT_DIGITS: u32 = 16;
 /// The exponent of the first digit of the largest magnitude.
 const SCIENTIFIC_MAX: i64 = 125;
 /// The exponent of the first digit of the smallest magnitude.
@@ -112,6 +114,33 @@ impl Number {
     /// rounded.
     pub fn checked_sub(&self, other: &Number) -> Result<Number, NumberError> {
         self.checked_add(&Number::canonical(-other.coefficient(), other.exponent))
+    }
+
+    /// Returns the quotient, rounded half to even to 16 significant digits; `None` for a divisor of 0.
+    pub fn divided_by(&self, divisor: u64) -> Option<Number> {
+        let divisor = u128::from(divisor);
+        // With 38 digits the dividend has at least 18 more than any divisor, so the quotient has some to
+        // cut off.
+        let more = DIGITS_MAX - self.digits();
+        let dividend = self.magnitude().checked_mul(10_u128.checked_pow(more)?)?;
+        let quotient = dividend.checked_div(divisor)?;
+        let cut =
+            quotient.checked_ilog10().map_or(0, |log| (log + 1).saturating_sub(QUOTIENT_DIGITS));
+        let unit = 10_u128.checked_pow(cut)?;
+        let (kept, rest) = (quotient / unit, quotient % unit);
+        // What is cut off, in halves of the last digit: below, exactly, or above one half.
+        let has_remainder = dividend % divisor != 0;
+        let is_above = match (rest * 2).cmp(&unit) {
+            Ordering::Less => false,
+            Ordering::Equal => has_remainder || kept % 2 == 1,
+            Ordering::Greater => true,
+        };
+        let exponent = i64::from(self.exponent) - i64::from(more) + i64::from(cut);
+        let rounded = kept + u128::from(is_above);
+        match Number::from_magnitude(self.sign(), rounded, exponent) {
+            Err(NumberError::TooSmall) => Some(Number::ZERO),
+            rounded => rounded.ok(),
+        }
     }
 
     /// Returns the canonical number of a sign and a magnitude, `magnitude * 10^exponent`.

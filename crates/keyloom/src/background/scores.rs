@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use futures_util::future::try_join_all;
 use keyloom_model::attribute::{COUNT, SORT};
-use keyloom_model::{Counter, LeaderboardKeys, RowKey};
+use keyloom_model::{Amount, Counter, LeaderboardKeys, RowKey};
 use keyloom_store::{Delete, Error as StoreError, Get, TransactAction, TransactWrite};
 use keyloom_value::{Condition, Item, KeyBytes, Path, Value};
 
@@ -21,8 +21,8 @@ use super::lease::{Held, Lease};
 use crate::answer::Answer;
 use crate::db::{Db, Shared};
 use crate::error::Error;
-use crate::system_rows::system_rows;
-use crate::write::{ACTIONS_MAX, Attempts, RankedChange, add_all, forget_registered};
+use crate::system_rows::{delete_if, system_rows};
+use crate::write::{ACTIONS_MAX, Attempts, RankedChange, add_all, amount_of, forget_registered};
 
 const LEASE: &str = "scores";
 /// How many scores are read at once, of which as many are moved as a transaction has room for.
@@ -50,7 +50,7 @@ struct ScoreChange {
 #[derive(Default)]
 struct Moves {
     actions: Vec<TransactAction>,
-    prefix_counts: BTreeMap<RowKey, i64>,
+    prefix_counts: BTreeMap<RowKey, Amount>,
     count: usize,
 }
 
@@ -77,19 +77,17 @@ async fn settle_scores(shared: &Shared) -> Result<u64, Error> {
     }
     let rows = registered(shared).await?;
     let (mut count, mut failure) = (0, None);
-    if !rows.is_empty() && Lease::new(shared, LEASE).take().await? == Held::Yes {
-        for shards in boards(&rows) {
-            // There can be many boards.
-            if Lease::new(shared, LEASE).take().await? == Held::No {
-                break;
-            }
-            match settle_board(shared, shards).await {
-                Ok(moved) => count += moved,
-                // The next call goes on.
-                Err(Error::Contended) => {}
-                // A board that cannot be settled does not hold up the others.
-                Err(error) => failure = failure.or(Some(error)),
-            }
+    for shards in boards(&rows) {
+        // Taken again for each: there can be many boards.
+        if Lease::new(shared, LEASE).take().await? == Held::No {
+            break;
+        }
+        match settle_board(shared, shards).await {
+            Ok(moved) => count += moved,
+            // The next call goes on.
+            Err(Error::Contended) => {}
+            // A board that cannot be settled does not hold up the others.
+            Err(error) => failure = failure.or(Some(error)),
         }
     }
     shared.settling.rest(now_ms, count > 0 || has_work);
@@ -137,8 +135,8 @@ impl Settling {
 
 /// The board that a row of the registry is about: its key without the shard.
 fn board_of(row: &Item) -> Vec<Value> {
-    let mut parts = row.get(SORT).and_then(Value::as_b).map(KeyBytes::decode);
-    let mut parts = parts.take().and_then(Result::ok).unwrap_or_default();
+    let sort = row.get(SORT).and_then(Value::as_b).unwrap_or_default();
+    let mut parts = KeyBytes::decode(sort).unwrap_or_default();
     parts.pop();
     parts
 }
@@ -152,20 +150,11 @@ async fn settle_board(shared: &Shared, shards: &[Item]) -> Result<u64, Error> {
             Some(score) if by != 0 => {
                 found.entry(score).or_default().push((change.key().clone(), by));
             }
-            Some(_) | None => remove_zero(shared, change.key()).await?,
+            Some(_) | None => delete_if(&*shared.store, with_row(shared, change.key(), 0)).await?,
         }
     }
     let changes = found.into_iter().map(|(score, changes)| ScoreChange { score, changes });
     move_all(shared, changes.collect()).await
-}
-
-/// Removes a change that is 0, unless something was added to it.
-async fn remove_zero(shared: &Shared, key: &RowKey) -> Result<(), Error> {
-    let is_zero = Condition::equal(Path::from(COUNT), Value::from(0));
-    match shared.store.delete(Delete::new(&shared.table, key.to_item()).when(is_zero)).await {
-        Ok(_) | Err(StoreError::ConditionFailed { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
 }
 
 /// Reads the changes of a shard. A row of the registry without any is removed after a while.
@@ -191,7 +180,7 @@ async fn move_all(shared: &Shared, mut left: VecDeque<ScoreChange>) -> Result<u6
     while !left.is_empty() {
         let moves = next_moves(shared, &left).await?;
         let moved: Vec<ScoreChange> = left.drain(..moves.count.min(left.len())).collect();
-        match shared.store.transact_write(moves.into_transaction(shared)).await {
+        match shared.store.transact_write(moves.into_transaction(shared)?).await {
             Ok(()) => count += moved.len() as u64,
             // A score or a change is not what was read, or another transaction was in progress.
             Err(StoreError::Canceled { .. }) => {
@@ -232,7 +221,7 @@ async fn move_apart(
             let changes = vec![(key.clone(), by)];
             let left = VecDeque::from([ScoreChange { score: score.clone(), changes }]);
             let moves = next_moves(shared, &left).await?;
-            match shared.store.transact_write(moves.into_transaction(shared)).await {
+            match shared.store.transact_write(moves.into_transaction(shared)?).await {
                 Ok(()) => break,
                 Err(StoreError::Canceled { .. }) => {}
                 Err(error) => return Err(error.into()),
@@ -253,21 +242,19 @@ async fn next_moves(shared: &Shared, left: &VecDeque<ScoreChange>) -> Result<Mov
     let mut moves = Moves::default();
     for (change, row) in some.into_iter().zip(rows) {
         let mut more = moves.prefix_counts.clone();
-        let before = match &row {
-            None => 0,
-            Some(row) => Counter::value_of(row)
-                .ok_or_else(|| Error::damaged("A score of a board cannot be read."))?,
-        };
+        let before = amount_of(row.as_ref())?;
         let by: i64 = change.changes.iter().map(|(_, by)| by).sum();
         let (counter, row) = (&change.score, row.as_ref());
-        let ranked = RankedChange { counter, row, before, after: before + by };
+        let after = Amount::from(before.count + by);
+        let ranked = RankedChange { counter, row, before, after };
         ranked.add_prefix_counts(&mut more);
         let rows = moves.actions.len() + 1 + change.changes.len() + more.len();
         if moves.count > 0 && rows > ACTIONS_MAX {
             break;
         }
-        moves.actions.push(ranked.settle(&shared.table, &stamp));
-        moves.actions.extend(change.changes.iter().map(|(key, by)| taken(shared, key, *by)));
+        moves.actions.push(ranked.settle(&shared.table, &stamp)?);
+        let taken = change.changes.iter().map(|(key, by)| with_row(shared, key, *by));
+        moves.actions.extend(taken.map(TransactAction::Delete));
         moves.prefix_counts = more;
         moves.count += 1;
     }
@@ -275,15 +262,15 @@ async fn next_moves(shared: &Shared, left: &VecDeque<ScoreChange>) -> Result<Mov
 }
 
 impl Moves {
-    fn into_transaction(self, shared: &Shared) -> TransactWrite {
+    fn into_transaction(self, shared: &Shared) -> Result<TransactWrite, Error> {
         let mut actions = self.actions;
-        actions.extend(add_all(&shared.table, self.prefix_counts));
-        TransactWrite::new(actions)
+        actions.extend(add_all(&shared.table, self.prefix_counts)?);
+        Ok(TransactWrite::new(actions))
     }
 }
 
 /// Takes a change with its row, if nothing was added to it since it was read.
-fn taken(shared: &Shared, key: &RowKey, by: i64) -> TransactAction {
+fn with_row(shared: &Shared, key: &RowKey, by: i64) -> Delete {
     let unchanged = Condition::equal(Path::from(COUNT), Value::from(by));
-    TransactAction::Delete(Delete::new(&shared.table, key.to_item()).when(unchanged))
+    Delete::new(&shared.table, key.to_item()).when(unchanged)
 }

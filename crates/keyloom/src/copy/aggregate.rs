@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
 use futures_util::future::try_join_all;
-use keyloom_model::{Chunk, ChunkKeys, Counter, Directory, Matching, OwnRow, RowName};
+use keyloom_model::{
+    Addend, Amount, Chunk, ChunkKeys, Counter, Directory, Matching, OwnRow, RowName,
+};
 use keyloom_store::{Scan, Segment, yield_point};
 use keyloom_value::Item;
 
@@ -24,7 +26,7 @@ pub(super) type Members = BTreeMap<u64, Vec<u16>>;
 /// What entities add up to. Takes memory for every counter, and two bytes for every posting.
 #[derive(Default)]
 pub(super) struct Sums {
-    counters: BTreeMap<Counter, i64>,
+    counters: BTreeMap<Counter, Amount>,
     lists: BTreeMap<Vec<u8>, Members>,
 }
 
@@ -32,10 +34,10 @@ impl Sums {
     /// Adds what an entity adds to.
     pub(super) fn add(&mut self, layouts: &Layouts, own: &OwnRow) -> Result<(), Error> {
         let OwnRow { image, pending, .. } = own;
-        for counter in layouts.counters_after(image, pending)? {
+        for Addend { counter, amount } in layouts.counters_after(image, pending)? {
             // Scores are settled from the start.
             let counter = counter.changed().unwrap_or(counter);
-            *self.counters.entry(counter).or_default() += 1;
+            self.counters.entry(counter).or_default().add(&amount);
         }
         let Some(ordinal) = image.ordinal else { return Ok(()) };
         let lists: Vec<Vec<u8>> = match layouts.current.matching() {
@@ -52,14 +54,19 @@ impl Sums {
     }
 
     /// The rows of all counters, with the prefix counts of those that are ranked.
-    pub(super) fn counter_rows(&self) -> Vec<Item> {
+    ///
+    /// # Errors
+    ///
+    /// If no number is one of the sums.
+    pub(super) fn counter_rows(&self) -> Result<Vec<Item>, Error> {
         let mut all = self.counters.clone();
-        for (counter, value) in &self.counters {
-            for prefix in counter.prefix_counts(*value) {
-                *all.entry(Counter::Plain(prefix)).or_default() += 1;
+        for (counter, amount) in &self.counters {
+            for prefix in counter.prefix_counts(amount.count) {
+                all.entry(Counter::Plain(prefix)).or_default().count += 1;
             }
         }
-        all.into_iter().filter_map(|(counter, value)| counter.row(value)).collect()
+        let rows = all.into_iter().map(|(counter, amount)| Ok(counter.row(&amount)?));
+        rows.filter_map(Result::transpose).collect()
     }
 
     /// The chunks and directories of all posting lists.
@@ -109,7 +116,7 @@ pub(super) async fn write_aggregates(
     };
     visit_all(shared, lanes, (CopyStep::Deriving, on_progress), &visit).await?;
     let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut rows = if adds { vec![] } else { sums.counter_rows() };
+    let mut rows = if adds { vec![] } else { sums.counter_rows()? };
     let stamp = shared.stamps.next()?;
     if has_chunks {
         rows.extend(sums.list_rows(&stamp));

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use keyloom_model::attribute::{DELETION, PARTITION, SORT, VERSION};
+use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{ChunkKeys, Directory, OwnRow, Reason, RowKey, RowName};
 use keyloom_store::{Direction, ListSets, ReadSet, SetName, Sets};
 use keyloom_value::{Item, Value};
@@ -15,7 +15,7 @@ use super::portable::name_of;
 use super::{CopyStep, OnProgress, Summary};
 use crate::db::Shared;
 use crate::error::Error;
-use crate::schema::{Schema, without_presence};
+use crate::schema::Schema;
 
 const OWN: &str = "rows of entities";
 const DERIVED: &str = "derived rows";
@@ -45,7 +45,7 @@ pub(super) async fn audit(
     visit_all(shared, readers, (CopyStep::Verifying, on_progress), &visit).await?;
     let Both { sums, mut expected, mut found } =
         both.into_inner().unwrap_or_else(PoisonError::into_inner);
-    sums.counter_rows().iter().for_each(|row| expected.add_as(COUNTERS, row));
+    sums.counter_rows()?.iter().for_each(|row| expected.add_as(COUNTERS, row));
     sums.list_rows("").for_each(|row| expected.add_as(LISTS, &row));
     if let Some(sets) = shared.store.sets() {
         add_sets(shared, sets, &mut found).await?;
@@ -85,12 +85,8 @@ fn visit(schema: &Schema, row: &Item, both: &mut Both) -> Result<(), Error> {
 
 /// Adds every row that an entity implies.
 fn expect(schema: &Schema, own: &OwnRow, expected: &mut Summary) -> Result<(), Error> {
-    let rows = schema.layouts.current.rows_with(&own.image, &own.pending)?;
-    for mut row in without_presence(rows, own.deletion.is_some()) {
-        // Only the own row and its copy carry tombstones.
-        if let Some(deletion) = own.deletion.as_deref().filter(|_| row.item.contains(VERSION)) {
-            row.item.insert(DELETION, deletion);
-        }
+    let OwnRow { image, deletion, pending, .. } = own;
+    for row in schema.layouts.rows_after(image, deletion.as_deref(), pending)? {
         expected.add_as(if row.reason == Reason::Own { OWN } else { DERIVED }, &row.item);
     }
     Ok(())

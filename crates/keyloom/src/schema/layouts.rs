@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyloom_model::attribute::REVISION;
+use keyloom_model::attribute::{DELETION, REVISION, VERSION};
 use keyloom_model::{
-    Counter, Entity, EntityId, EntityKey, ExpiryDefault, FieldId, Image, Layout, Matching, OwnRow,
+    Addend, Entity, EntityId, EntityKey, ExpiryDefault, FieldId, Image, Layout, Matching, OwnRow,
     Pending, Reason, Row, UniqueId,
 };
 use keyloom_store::SetName;
@@ -107,6 +107,24 @@ impl Layouts {
         Ok(without_presence(rows, row.deletion.is_some()))
     }
 
+    /// Returns every row that an entity implies under the current layout, with these tombstones.
+    pub(crate) fn rows_after(
+        &self,
+        image: &Image,
+        deletion: Option<&str>,
+        pending: &Pending,
+    ) -> Result<Vec<Row>, Error> {
+        let mut rows =
+            without_presence(self.current.rows_with(image, pending)?, deletion.is_some());
+        // Only the own row and its copy carry tombstones.
+        for row in rows.iter_mut().filter(|row| row.item.contains(VERSION)) {
+            if let Some(deletion) = deletion {
+                row.item.insert(DELETION, deletion);
+            }
+        }
+        Ok(rows)
+    }
+
     /// Returns the sets that an entity is in under the revision it was written under, with its ordinal.
     pub(crate) fn sets_before(&self, row: &OwnRow) -> Result<Vec<(SetName, u64)>, Error> {
         let (layout, image) = self.written(row)?;
@@ -141,18 +159,18 @@ impl Layouts {
         chunked(&self.current, image, pending)
     }
 
-    /// Returns the counters that an entity adds to under the revision it was written under.
-    pub(crate) fn counters_before(&self, row: &OwnRow) -> Result<Vec<Counter>, Error> {
+    /// Returns what an entity adds to counters under the revision it was written under.
+    pub(crate) fn counters_before(&self, row: &OwnRow) -> Result<Vec<Addend>, Error> {
         let (layout, image) = self.written(row)?;
         counters(layout, &image, &row.pending)
     }
 
-    /// Returns the counters that an entity adds to under the current model.
+    /// Returns what an entity adds to counters under the current model.
     pub(crate) fn counters_after(
         &self,
         image: &Image,
         pending: &Pending,
-    ) -> Result<Vec<Counter>, Error> {
+    ) -> Result<Vec<Addend>, Error> {
         counters(&self.current, image, pending)
     }
 
@@ -247,7 +265,7 @@ impl Layouts {
     }
 }
 
-fn counters(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<Counter>, Error> {
+fn counters(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<Addend>, Error> {
     let mut counters = layout.counters().of(image)?;
     counters.extend(layout.counters().of_pending(image, pending)?);
     Ok(counters)
@@ -275,7 +293,7 @@ fn sets(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<(SetNam
 }
 
 /// The rows of an entity that cannot be referred to if it is marked.
-pub(crate) fn without_presence(mut rows: Vec<Row>, is_marked: bool) -> Vec<Row> {
+fn without_presence(mut rows: Vec<Row>, is_marked: bool) -> Vec<Row> {
     rows.retain(|row| row.reason != Reason::Presence || !is_marked);
     rows
 }

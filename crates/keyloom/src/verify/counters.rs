@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{Counter, RowName, is_counter};
+use keyloom_model::{Amount, Counter, RowName, is_counter};
 use keyloom_store::{Delete, Read, Scan, TransactAction};
 use keyloom_value::{Condition, Item, Path, Value};
 
@@ -71,19 +71,19 @@ impl Verifier<'_> {
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
         let Counted { expected, found, .. } = counted;
-        if counter.has_row(found.as_ref(), *expected) {
+        if counter.has_row(found.as_ref(), expected) {
             return Ok(());
         }
         let number = found.as_ref().and_then(Counter::value_of);
-        if let (0, Some(0), Some(row)) = (expected, number, found) {
+        if let (0, Some(0), Some(row)) = (expected.count, number, found) {
             return self.forget_zero(row).await;
         }
         let remedy = match self.repair {
             Repair::No => Remedy::NotRequested,
-            Repair::Yes => self.recounted(counter, (found.as_ref(), *expected)).await?,
+            Repair::Yes => self.recounted(counter, (found.as_ref(), expected)).await?,
         };
         let row = show_key(&counter.key().to_item());
-        let problem = Problem::WrongNumber { row, expected: *expected, found: number };
+        let problem = Problem::WrongNumber { row, expected: expected.count, found: number };
         findings.push(self.finding(None, problem, remedy));
         Ok(())
     }
@@ -91,14 +91,14 @@ impl Verifier<'_> {
     async fn recounted(
         &self,
         counter: &Counter,
-        (found, expected): (Option<&Item>, i64),
+        (found, expected): (Option<&Item>, &Amount),
     ) -> Result<Remedy, Error> {
         let mut steps = BTreeMap::new();
-        let before = found.and_then(Counter::value_of).unwrap_or(0);
-        let ranked = RankedChange { counter, row: found, before, after: expected };
+        let before = found.and_then(Amount::of_row).unwrap_or_default();
+        let ranked = RankedChange { counter, row: found, before, after: expected.clone() };
         ranked.add_prefix_counts(&mut steps);
-        let mut actions = vec![ranked.rewrite(&self.shared.table)];
-        actions.extend(add_all(&self.shared.table, steps));
+        let mut actions = vec![ranked.rewrite(&self.shared.table)?];
+        actions.extend(add_all(&self.shared.table, steps)?);
         self.mend(actions).await
     }
 

@@ -187,7 +187,10 @@ impl fmt::Display for Problem {
             }
             Problem::WrongNumber { row, expected, found } => match found {
                 Some(found) if found == expected => {
-                    write!(f, "The counter {row} has a wrong index key or unexpected attributes.")
+                    write!(
+                        f,
+                        "The counter {row} has wrong sums, a wrong index key or unexpected attributes."
+                    )
                 }
                 Some(found) => {
                     write!(f, "The counter {row} is {found}, and should be {expected}.")

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasher;
 
 use keyloom_model::attribute::{PARTITION, SORT};
-use keyloom_model::{Counter, RowKey, RowName};
+use keyloom_model::{Addend, Amount, Counter, RowKey, RowName};
 use keyloom_store::Change;
 use keyloom_value::{Item, Value};
 
@@ -37,7 +37,7 @@ pub(super) struct Recount<'v> {
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Counted {
     /// The sum of what rows add.
-    pub(super) expected: i64,
+    pub(super) expected: Amount,
     /// The stored row.
     pub(super) found: Option<Item>,
     /// The round of reading the feed that last changed it or what is added to it; 0 is the scan.
@@ -55,7 +55,7 @@ pub(super) enum Known {
     Right,
     /// With the sum and the row of one moment.
     Wrong {
-        expected: i64,
+        expected: Amount,
         found: Option<Item>,
     },
 }
@@ -73,7 +73,7 @@ enum Rows {
 #[derive(Default)]
 struct Said {
     /// The counters that it adds to, and how much.
-    adds: Vec<(Counter, i64)>,
+    adds: Vec<Addend>,
     /// The counter that it is.
     is: Option<Counter>,
     /// Whether it was written under a model that is not known yet.
@@ -82,15 +82,15 @@ struct Said {
 
 impl Counted {
     /// The sum and the row of one moment.
-    pub(super) fn at_rest(expected: i64, found: Option<Item>) -> Counted {
+    pub(super) fn at_rest(expected: Amount, found: Option<Item>) -> Counted {
         Counted { expected, found, ..Counted::default() }
     }
 
     /// Whether the stored row is what it should be. A row with 0 may remain.
     pub(super) fn is_right(&self, counter: &Counter) -> bool {
         let value = self.found.as_ref().and_then(Counter::value_of);
-        counter.has_row(self.found.as_ref(), self.expected)
-            || (self.expected == 0 && value == Some(0))
+        counter.has_row(self.found.as_ref(), &self.expected)
+            || (self.expected.count == 0 && value == Some(0))
     }
 }
 
@@ -150,7 +150,7 @@ impl<'v> Recount<'v> {
             if is_right && (has_rested || counted.right_rounds >= rest_rounds) {
                 counted.known = Known::Right;
             } else if has_rested {
-                let (expected, found) = (counted.expected, counted.found.clone());
+                let (expected, found) = (counted.expected.clone(), counted.found.clone());
                 counted.known = Known::Wrong { expected, found };
             } else {
                 is_all = false;
@@ -170,7 +170,7 @@ impl<'v> Recount<'v> {
             let (key, adds) = (hasher.hash_one(key_of(&row)), hasher.hash_one(&said.adds));
             rows.insert(key, adds);
         }
-        self.add(said.adds.into_iter());
+        self.add(said.adds);
         if let Some(counted) = said.is.and_then(|counter| self.counted(counter)) {
             counted.found = Some(row);
         }
@@ -191,22 +191,22 @@ impl<'v> Recount<'v> {
         }
         if self.follows(&change.key, &old.adds, &new.adds) {
             // What an entity keeps adding to is not touched.
-            let mut changes: BTreeMap<Counter, i64> = BTreeMap::new();
-            for (counter, by) in new.adds {
-                *changes.entry(counter).or_default() += by;
+            let mut changes: BTreeMap<Counter, Amount> = BTreeMap::new();
+            for Addend { counter, amount } in new.adds {
+                changes.entry(counter).or_default().add(&amount);
             }
-            for (counter, by) in old.adds {
-                *changes.entry(counter).or_default() -= by;
+            for Addend { counter, amount } in old.adds {
+                changes.entry(counter).or_default().add(&amount.negated());
             }
-            self.add(changes.into_iter().filter(|(_, change)| *change != 0));
+            let changes = changes.into_iter().filter(|(_, change)| !change.is_zero());
+            self.add(changes.map(|(counter, amount)| Addend { counter, amount }).collect());
         }
     }
 
     /// Whether a change follows what is known of a row; the row is then known after it.
-    fn follows(&mut self, key: &Item, old: &[(Counter, i64)], new: &[(Counter, i64)]) -> bool {
+    fn follows(&mut self, key: &Item, old: &[Addend], new: &[Addend]) -> bool {
         let Rows::Each(rows) = &mut self.rows else { return false };
-        let hash =
-            |adds: &[(Counter, i64)]| (!adds.is_empty()).then(|| rows.hasher().hash_one(adds));
+        let hash = |adds: &[Addend]| (!adds.is_empty()).then(|| rows.hasher().hash_one(adds));
         let (key, old, new) = (rows.hasher().hash_one(key_of(key)), hash(old), hash(new));
         let follows = rows.get(&key).copied() == old;
         if follows {
@@ -218,11 +218,11 @@ impl<'v> Recount<'v> {
         follows
     }
 
-    fn add(&mut self, changes: impl Iterator<Item = (Counter, i64)>) {
+    fn add(&mut self, changes: Vec<Addend>) {
         let round = self.round;
-        for (counter, change) in changes {
+        for Addend { counter, amount } in changes {
             if let Some(counted) = self.counted(counter) {
-                counted.expected += change;
+                counted.expected.add(&amount);
                 counted.touched = round;
             }
         }
@@ -250,19 +250,25 @@ impl<'v> Recount<'v> {
                 let is_newer = own.revision > layouts.current.revision();
                 let counters = layouts.counters_before(&own).unwrap_or_default();
                 // A change of a score belongs to the score.
-                let settled = |counter: Counter| (counter.changed().unwrap_or(counter), 1);
+                let settled = |Addend { counter, amount }| {
+                    let counter = Counter::changed(&counter).unwrap_or(counter);
+                    Addend { counter, amount }
+                };
                 let adds = counters.into_iter().map(settled).collect();
                 Said { adds, is: None, is_newer }
             }
             Some(RowName::Counter(change @ Counter::Change(_))) => {
                 // What is not settled yet, the score need not have.
                 let by = Counter::value_of(row).unwrap_or(0);
-                let adds = change.changed().map(|score| (score, -by)).into_iter();
-                Said { adds: adds.filter(|(_, by)| *by != 0).collect(), ..Said::default() }
+                let addend = |counter| Addend { counter, amount: Amount::from(-by) };
+                let adds = change.changed().filter(|_| by != 0).map(addend);
+                Said { adds: adds.into_iter().collect(), ..Said::default() }
             }
             Some(RowName::Counter(counter)) => {
                 let steps = counter.prefix_counts(Counter::value_of(row).unwrap_or(0));
-                let adds = steps.into_iter().map(|step| (Counter::Plain(step), 1)).collect();
+                let addend =
+                    |step| Addend { counter: Counter::Plain(step), amount: Amount::from(1) };
+                let adds = steps.into_iter().map(addend).collect();
                 Said { adds, is: Some(counter), is_newer: false }
             }
             Some(

@@ -1,11 +1,12 @@
 //! Sends a difference as one transaction, and translates the result into terms of the model.
 
 use keyloom_model::attribute::PARTITION;
-use keyloom_model::{EntityKey, FieldId, UniqueId};
+use keyloom_model::{Amount, EntityKey, FieldId, SumTooLong, UniqueId};
 use keyloom_store::{
-    AddNumber, CancelReason, Error as StoreError, SetChange, Store, TransactAction, TransactWrite,
+    AddNumber, CancelReason, Error as StoreError, Invalid, SetChange, Store, TransactAction,
+    TransactWrite,
 };
-use keyloom_value::Item;
+use keyloom_value::{Item, Name};
 
 use super::WriteContext;
 use super::counters::Counters;
@@ -69,7 +70,7 @@ pub(super) async fn commit(
         None => vec![],
     };
     if store.adds_numbers() {
-        let others = Others { sets, numbers: counters.numbers() };
+        let others = Others { sets, numbers: counters.numbers()? };
         return attempt(ctx, actions, others).await?.ok_or(Error::Contended);
     }
     let others = || Others { sets: sets.clone(), numbers: vec![] };
@@ -126,7 +127,16 @@ async fn attempt(
         Err(StoreError::ConditionFailed { item }) => {
             outcome(vec![Some(CancelReason::ConditionFailed { item })], meanings)
         }
+        Err(StoreError::Invalid(Invalid::NotAddable { attribute })) => Err(not_addable(&attribute)),
         Err(error) => Err(Error::Store(error)),
+    }
+}
+
+/// The error of a store that cannot add to a counter.
+fn not_addable(attribute: &Name) -> Error {
+    match Amount::summed_field(attribute) {
+        Some(field) => Error::SumTooLong(SumTooLong { field: field.to_owned() }),
+        None => Error::damaged("A counter cannot be added to."),
     }
 }
 
@@ -162,11 +172,14 @@ fn outcome(
                 continue;
             }
             Some(reason @ (CancelReason::Invalid(_) | CancelReason::Refused(_))) => {
-                return Err(StoreError::from(reason).into());
+                return Err(match meaning {
+                    OnConflict::SumTooLong(error) => error.into(),
+                    _ => StoreError::from(reason).into(),
+                });
             }
         };
         let found = match meaning {
-            OnConflict::Changed => Outcome::Changed,
+            OnConflict::Changed | OnConflict::SumTooLong(_) => Outcome::Changed,
             // The caller reads the piggybacked row again after any error.
             OnConflict::LostRace => return Err(Error::Contended),
             OnConflict::NotMine { owner } => {

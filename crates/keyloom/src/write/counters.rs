@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::{COUNT, MOVED, PARTITION};
-use keyloom_model::{Counter, RowKey};
+use keyloom_model::{Addend, Amount, Counter, RowKey, SumTooLong};
 use keyloom_store::{
     AddNumber, Delete, Get, Put, Rank, Store, TableName, TransactAction, UpdateItem,
 };
@@ -20,7 +20,7 @@ pub(crate) struct Counters {
     table: Option<TableName>,
     /// Whether they count as actions of the transaction.
     are_actions: bool,
-    changes: BTreeMap<Counter, i64>,
+    changes: BTreeMap<Counter, Amount>,
 }
 
 impl Counters {
@@ -28,15 +28,22 @@ impl Counters {
         Counters { table: Some(table.clone()), are_actions, changes: BTreeMap::new() }
     }
 
-    /// Adds a number to each counter.
-    pub(crate) fn add(&mut self, counters: Vec<Counter>, change: i64) {
-        for counter in counters {
-            *self.changes.entry(counter).or_default() += change;
+    /// Adds what an entity adds.
+    pub(crate) fn add(&mut self, addends: Vec<Addend>) {
+        for Addend { counter, amount } in addends {
+            self.changes.entry(counter).or_default().add(&amount);
         }
     }
 
-    fn changes(&self) -> impl Iterator<Item = (&Counter, i64)> {
-        self.changes.iter().map(|(counter, change)| (counter, *change)).filter(|(_, by)| *by != 0)
+    /// Takes away what an entity has added.
+    pub(crate) fn take(&mut self, addends: Vec<Addend>) {
+        for Addend { counter, amount } in addends {
+            self.changes.entry(counter).or_default().add(&amount.negated());
+        }
+    }
+
+    fn changes(&self) -> impl Iterator<Item = (&Counter, &Amount)> {
+        self.changes.iter().filter(|(_, by)| !by.is_zero())
     }
 
     /// The maximum number of actions that this takes.
@@ -48,18 +55,21 @@ impl Counters {
     }
 
     /// Returns the additions for a store that adds.
-    pub(crate) fn numbers(&self) -> Vec<AddNumber> {
-        let Some(table) = &self.table else { return vec![] };
-        let number = |(counter, change): (&Counter, i64)| AddNumber {
-            table: table.clone(),
-            key: counter.key().to_item(),
-            attribute: COUNT.into(),
-            change,
-            rank: counter.ranking().map(|ranked| Rank {
-                partition: (ranked.slot.partition(), ranked.entries.into_vec()),
-                sort: (ranked.slot.sort(), ranked.suffix.into_vec()),
-                prefix_counts: ranked.prefix_counts.into_vec(),
-            }),
+    pub(crate) fn numbers(&self) -> Result<Vec<AddNumber>, Error> {
+        let Some(table) = &self.table else { return Ok(vec![]) };
+        let number = |(counter, change): (&Counter, &Amount)| {
+            Ok(AddNumber {
+                table: table.clone(),
+                key: counter.key().to_item(),
+                attribute: COUNT.into(),
+                change: change.count,
+                sums: change.sums()?,
+                rank: counter.ranking().map(|ranked| Rank {
+                    partition: (ranked.slot.partition(), ranked.entries.into_vec()),
+                    sort: (ranked.slot.sort(), ranked.suffix.into_vec()),
+                    prefix_counts: ranked.prefix_counts.into_vec(),
+                }),
+            })
         };
         self.changes().map(number).collect()
     }
@@ -91,62 +101,78 @@ impl Counters {
         let (mut planned, mut cells) = (vec![], BTreeMap::new());
         for (counter, change) in self.changes() {
             if let Counter::Plain(key) | Counter::Change(key) = counter {
-                *cells.entry(key.clone()).or_default() += change;
+                cells.entry(key.clone()).or_insert_with(Amount::default).add(change);
                 continue;
             }
             let row = store.get(Get::new(table, counter.key().to_item())).await?;
-            let before = score_of(row.as_ref())?;
-            let row = row.as_ref();
-            let ranked = RankedChange { counter, row, before, after: before + change };
-            let (action, on_conflict) = (ranked.rewrite(table), OnConflict::CounterMoved);
+            let before = amount_of(row.as_ref())?;
+            let mut after = before.clone();
+            after.add(change);
+            let ranked = RankedChange { counter, row: row.as_ref(), before, after };
+            let (action, on_conflict) = (ranked.rewrite(table)?, OnConflict::CounterMoved);
             planned.push(PlannedAction { action, on_conflict });
             ranked.add_prefix_counts(&mut cells);
         }
-        planned.extend(add_all(table, cells).map(PlannedAction::or_changed));
+        for (key, change) in cells.iter().filter(|(_, change)| !change.is_zero()) {
+            let action = add_to(table, key, change)?;
+            let summed = change.attributes().find_map(Amount::summed_field);
+            planned.push(match summed.map(str::to_owned) {
+                None => PlannedAction::or_changed(action),
+                Some(field) => {
+                    let on_conflict = OnConflict::SumTooLong(SumTooLong { field });
+                    PlannedAction { action, on_conflict }
+                }
+            });
+        }
         Ok(planned)
     }
 }
 
-fn score_of(row: Option<&Item>) -> Result<i64, Error> {
+/// The amount of a counter that may have no row.
+pub(crate) fn amount_of(row: Option<&Item>) -> Result<Amount, Error> {
     match row {
-        None => Ok(0),
-        Some(row) => Counter::value_of(row)
-            .ok_or_else(|| Error::damaged("A score of a board cannot be read.")),
+        None => Ok(Amount::default()),
+        Some(row) => Amount::of_row(row)
+            .ok_or_else(|| Error::damaged("A counter of a count or a board cannot be read.")),
     }
 }
 
-/// A change of a counter that a board ranks by.
+/// A change of a counter that is read before it is written.
 pub(crate) struct RankedChange<'c> {
     pub(crate) counter: &'c Counter,
     /// Its row as it was read.
     pub(crate) row: Option<&'c Item>,
-    pub(crate) before: i64,
-    pub(crate) after: i64,
+    pub(crate) before: Amount,
+    pub(crate) after: Amount,
 }
 
 impl RankedChange<'_> {
     /// Writes the row of the counter, or removes it at 0, if it is unchanged since it was read.
-    pub(crate) fn rewrite(&self, table: &TableName) -> TransactAction {
+    ///
+    /// # Errors
+    ///
+    /// If no number is one of its sums.
+    pub(crate) fn rewrite(&self, table: &TableName) -> Result<TransactAction, Error> {
         let unchanged = self.unchanged();
-        match self.counter.row(self.after) {
+        Ok(match self.counter.row(&self.after)? {
             Some(row) => TransactAction::Put(Put::new(table, row).when(unchanged)),
             None => {
                 let delete = Delete::new(table, self.counter.key().to_item());
                 TransactAction::Delete(delete.when(unchanged))
             }
-        }
+        })
     }
 
     /// Writes the row of a score that is settled, with the stamp of this move, if it is unchanged since it
     /// was read. A score of 0 keeps its row, for the stamp.
-    pub(crate) fn settle(&self, table: &TableName, stamp: &str) -> TransactAction {
-        let mut row = self.counter.row(self.after).unwrap_or_else(|| {
+    pub(crate) fn settle(&self, table: &TableName, stamp: &str) -> Result<TransactAction, Error> {
+        let mut row = self.counter.row(&self.after)?.unwrap_or_else(|| {
             let mut zero = self.counter.key().to_item();
             zero.insert(COUNT, 0);
             zero
         });
         row.insert(MOVED, stamp);
-        TransactAction::Put(Put::new(table, row).when(self.unchanged()))
+        Ok(TransactAction::Put(Put::new(table, row).when(self.unchanged())))
     }
 
     fn unchanged(&self) -> Condition {
@@ -157,31 +183,53 @@ impl RankedChange<'_> {
                     None => Condition::exists(PARTITION).and(Condition::missing(COUNT)),
                     Some(number) => Condition::equal(Path::from(COUNT), number.clone()),
                 };
-                match row.get(MOVED) {
+                let settled = match row.get(MOVED) {
                     None => count.and(Condition::missing(MOVED)),
                     Some(stamp) => count.and(Condition::equal(Path::from(MOVED), stamp.clone())),
-                }
+                };
+                // Two entities can change a sum without changing the number of them.
+                self.before.attributes().chain(self.after.attributes()).fold(
+                    settled,
+                    |all, name| {
+                        let path = Path::from(name.clone());
+                        all.and(match row.get(name.as_str()) {
+                            None => Condition::missing(path),
+                            Some(sum) => Condition::equal(path, sum.clone()),
+                        })
+                    },
+                )
             }
         }
     }
 
     /// Adds the change to the prefix counts of the board.
-    pub(crate) fn add_prefix_counts(&self, counts: &mut BTreeMap<RowKey, i64>) {
-        for (number, change) in [(self.before, -1), (self.after, 1)] {
-            for prefix in self.counter.prefix_counts(number) {
-                *counts.entry(prefix).or_default() += change;
+    pub(crate) fn add_prefix_counts(&self, counts: &mut BTreeMap<RowKey, Amount>) {
+        for (amount, change) in [(&self.before, -1), (&self.after, 1)] {
+            for prefix in self.counter.prefix_counts(amount.count) {
+                counts.entry(prefix).or_default().count += change;
             }
         }
     }
 }
 
 /// Returns updates that add to plain counters.
+///
+/// # Errors
+///
+/// If no number is one of the sums to add.
 pub(crate) fn add_all(
     table: &TableName,
-    cells: BTreeMap<RowKey, i64>,
-) -> impl Iterator<Item = TransactAction> {
-    cells.into_iter().filter(|(_, change)| *change != 0).map(move |(key, change)| {
-        let add = Update::new().add(Path::from(COUNT), Value::from(change));
-        TransactAction::Update(UpdateItem::new(table, key.to_item(), add))
-    })
+    cells: BTreeMap<RowKey, Amount>,
+) -> Result<Vec<TransactAction>, Error> {
+    let changes = cells.iter().filter(|(_, change)| !change.is_zero());
+    changes.map(|(key, change)| add_to(table, key, change)).collect()
+}
+
+fn add_to(table: &TableName, key: &RowKey, change: &Amount) -> Result<TransactAction, Error> {
+    let count = Update::new().add(Path::from(COUNT), Value::from(change.count));
+    let add = change
+        .sums()?
+        .into_iter()
+        .fold(count, |add, (attribute, sum)| add.add(Path::from(attribute), Value::N(sum)));
+    Ok(TransactAction::Update(UpdateItem::new(table, key.to_item(), add)))
 }

@@ -1,7 +1,7 @@
 //! The difference between two images of some entities: the rows, postings and counters that one
 //! transaction writes. Plain data.
 
-use keyloom_model::{EntityKey, FieldId, UniqueId};
+use keyloom_model::{EntityKey, FieldId, SumTooLong, UniqueId};
 use keyloom_store::{SetChange, TransactAction};
 
 use super::counters::Counters;
@@ -89,4 +89,6 @@ pub(crate) enum OnConflict {
     LostRace,
     /// Another writer has changed the ranked counter: add to its new value.
     CounterMoved,
+    /// A sum of the counter would not be exact. The addition itself has no condition.
+    SumTooLong(SumTooLong),
 }

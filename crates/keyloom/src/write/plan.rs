@@ -5,7 +5,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::{DELETION, OWNER, PARTITION, PENDING, REVISION, VERSION};
-use keyloom_model::{EntityId, EntityKey, FieldId, Image, OwnRow, Pending, Reason, Row, RowKey};
+use keyloom_model::{
+    Addend, EntityId, EntityKey, FieldId, Image, OwnRow, Pending, Reason, Row, RowKey,
+};
 use keyloom_query::{DeletionState, deletion_key};
 use keyloom_store::{
     Check, Delete, Membership, OnFailure, Put, SetChange, SetName, TableName, TransactAction,
@@ -18,7 +20,7 @@ use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
 use super::transition::{References, TombstoneChange, Tombstones, Transition};
 use super::write_set::Footprint;
 use crate::error::Error;
-use crate::schema::{Layouts, without_presence};
+use crate::schema::Layouts;
 
 /// How many posting rows of earlier versions one transaction removes.
 const OLD_POSTINGS_MAX: usize = 60;
@@ -134,13 +136,8 @@ impl Planner<'_> {
         let mut after = Rows::new();
         for Step { transition, tombstones } in steps {
             let Some(new) = &transition.after else { continue };
-            let rows = self.layouts.current.rows_with(new, &tombstones.pending)?;
-            for mut row in without_presence(rows, tombstones.deletion.is_some()) {
-                // Only the own row and its copy carry tombstones.
-                let deletion = tombstones.deletion.as_deref();
-                if let Some(deletion) = deletion.filter(|_| row.item.contains(VERSION)) {
-                    row.item.insert(DELETION, deletion);
-                }
+            let Tombstones { deletion, pending } = tombstones;
+            for row in self.layouts.rows_after(new, deletion.as_deref(), pending)? {
                 let reason = row.reason;
                 let Some((_, other)) = after.insert(row.key.clone(), (row, *transition)) else {
                     continue;
@@ -265,13 +262,14 @@ impl Planner<'_> {
                 let after = self.layouts.counters_after(new, &tombstones.pending)?;
                 // A counter that it already contributes to needs no room, here or where it is copied from.
                 let is_copied = transition.references == References::Copied;
-                for counter in after.iter().filter(|_| !is_copied) {
+                for Addend { counter, .. } in after.iter().filter(|_| !is_copied) {
                     let room = self.layouts.current.counters().check_room(new.key.entity, counter);
-                    room.or_else(|error| before.contains(counter).then_some(()).ok_or(error))?;
+                    let is_known = || before.iter().any(|known| known.counter == *counter);
+                    room.or_else(|error| is_known().then_some(()).ok_or(error))?;
                 }
-                counters.add(after, 1);
+                counters.add(after);
             }
-            counters.add(before, -1);
+            counters.take(before);
         }
         Ok(counters)
     }

@@ -51,7 +51,7 @@ fn by_rating(db: &Db, product: &str, language: Option<&str>) -> Vec<(i64, u64)> 
     }
     let counts = block_on(query.read()).expect("the count is read");
     let rating = |values: &keyloom::Item| values.get("rating").and_then(Value::as_n)?.to_i64();
-    counts.items.iter().map(|(values, count)| (rating(values).expect("a rating"), *count)).collect()
+    counts.items.iter().map(|item| (rating(&item.values).expect("a rating"), item.count)).collect()
 }
 
 fn total(db: &Db, product: &str, language: Option<&str>) -> u64 {

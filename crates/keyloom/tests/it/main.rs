@@ -64,6 +64,7 @@ mod strict_rig;
 mod strict_shards;
 mod strict_verifying;
 mod strict_workers;
+mod summing;
 mod tag_bounds;
 mod tag_reads;
 mod threads;

@@ -3,16 +3,14 @@
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
-use std::sync::Arc;
 
-use keyloom::{Db, Error, MatchingUse, Number, Options, Ranked, Value};
-use keyloom_store::Store;
+use keyloom::{Db, Error, Number, Ranked, Value};
 use keyloom_testkit::pausing::{go_on, pausing};
-use keyloom_testkit::{InFront, ManualClock, Random};
+use keyloom_testkit::{ManualClock, Random};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{Plain, findings, memory_store_at};
+use crate::rig::{findings, open_any, plain_store};
 
 const MODEL: &str = r#"
 [entity.comment]
@@ -28,16 +26,6 @@ const PRODUCTS: [&str; 3] = ["a", "b", "c"];
 
 /// Comments by id: product and rating.
 type Naive = BTreeMap<String, (&'static str, i64)>;
-
-fn open(model: &str, store: &Arc<dyn Store>, clock: &ManualClock) -> Db {
-    let (clock, matching) = (Arc::new(clock.clone()), MatchingUse::Rows);
-    let options = Options { clock, matching, allow_older_model: true, ..Options::default() };
-    block_on(Db::open_with(model, store.clone(), options)).expect("it opens")
-}
-
-fn shared_store(clock: &ManualClock) -> Arc<dyn Store> {
-    Arc::new(InFront(Plain(Arc::new(memory_store_at(clock)))))
-}
 
 async fn put(db: &Db, id: &str, product: &str, rating: i64) {
     let comment = json!({ "product": product, "rating": rating });
@@ -90,9 +78,9 @@ fn check(db: &Db, naive: &Naive, seed: u64) {
             (1..=5).map(|r| (r, of(Some(r)))).filter(|(_, count)| *count > 0).collect();
         let found: Vec<(i64, u64)> = split
             .iter()
-            .map(|(values, count)| {
-                let rating = values.get("rating").and_then(Value::as_n).and_then(Number::to_i64);
-                (rating.expect("a rating"), *count)
+            .map(|item| {
+                let rating = item.values.get("rating").and_then(Value::as_n);
+                (rating.and_then(Number::to_i64).expect("a rating"), item.count)
             })
             .collect();
         assert_eq!(found, expected, "seed {seed}");
@@ -156,8 +144,8 @@ fn check_settled(db: &Db, naive: &Naive, seed: u64) {
 fn counts_are_exact_and_places_follow() {
     for seed in 0..8 {
         let (clock, mut random) = (ManualClock::new(), Random::new(seed));
-        let store = shared_store(&clock);
-        let db = open(MODEL, &store, &clock);
+        let store = plain_store(&clock);
+        let db = open_any(MODEL, &store, &clock);
         let mut naive = Naive::new();
         for _ in 0..60 {
             let id = format!("c{}", random.below(12));
@@ -189,7 +177,7 @@ fn counts_are_exact_and_places_follow() {
 #[test]
 fn a_board_says_that_it_is_settling() {
     let clock = ManualClock::new();
-    let db = open(MODEL, &shared_store(&clock), &clock);
+    let db = open_any(MODEL, &plain_store(&clock), &clock);
     for id in ["1", "2", "3"] {
         block_on(put(&db, id, "a", 5));
     }
@@ -224,9 +212,9 @@ enum Done {
 fn settling_beside_writers_and_another_process_loses_nothing() {
     for seed in 0..40 {
         let (clock, mut random) = (ManualClock::new(), Random::new(seed));
-        let plain = shared_store(&clock);
+        let plain = plain_store(&clock);
         let store = pausing(plain.clone());
-        let dbs = [open(MODEL, &store, &clock), open(MODEL, &store, &clock)];
+        let dbs = [open_any(MODEL, &store, &clock), open_any(MODEL, &store, &clock)];
         let mut naive = Naive::new();
         for id in ["still1", "still2", "still3"] {
             block_on(put(&dbs[0], id, "c", 5));
@@ -301,7 +289,7 @@ fn settling_beside_writers_and_another_process_loses_nothing() {
                 naive.insert(id, (product, rating));
             }
         }
-        let db = open(MODEL, &plain, &clock);
+        let db = open_any(MODEL, &plain, &clock);
         check(&db, &naive, seed);
         settle(&db, &clock);
         check(&db, &naive, seed);
@@ -316,7 +304,7 @@ fn settling_beside_writers_and_another_process_loses_nothing() {
 fn counts_and_boards_are_exact_after_their_shards_change() {
     for seed in 0..8 {
         let (clock, mut random) = (ManualClock::new(), Random::new(seed));
-        let store = pausing(shared_store(&clock));
+        let store = pausing(plain_store(&clock));
         let mut naive = Naive::new();
         for shards in ["", "4", "2", "7", ""] {
             let shards = match shards {
@@ -324,7 +312,7 @@ fn counts_and_boards_are_exact_after_their_shards_change() {
                 number => format!(", shards = {number}"),
             };
             let model = MODEL.replace(", shards = 4", &shards).replace(", shards = 3", &shards);
-            let db = open(&model, &store, &clock);
+            let db = open_any(&model, &store, &clock);
             for step in 0..30 {
                 let id = format!("c{}", random.below(12));
                 let (product, rating) = (*random.pick(&PRODUCTS), 4 + random.below(2) as i64);
@@ -334,7 +322,7 @@ fn counts_and_boards_are_exact_after_their_shards_change() {
                     settle(&db, &clock);
                 }
                 if step == 15 {
-                    let other = open(&model, &store, &clock);
+                    let other = open_any(&model, &store, &clock);
                     clock.advance_ms(31_000);
                     let mut paused: Pin<Box<dyn Future<Output = ()> + '_>> = Box::pin(async {
                         other.settle_scores().await.expect("it is settled");

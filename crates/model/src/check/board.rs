@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use crate::declared::{DeclaredBoard, DeclaredCount, DeclaredEntity, DeclaredTags};
 use crate::error::{Code, Report, Reporter};
-use crate::model::{Board, Count, FieldType, Ranking, TagCombination};
+use crate::model::{Board, Count, FieldId, FieldType, Ranking, TagCombination};
 use crate::source::Word;
 
 use super::name::check_name;
 use super::query_scope::QueryScope;
 use super::scope::{Scope, Usage};
 use super::shards;
+
+/// The maximum number of fields that a count adds up: each is in all of its rows.
+const SUMS_MAX: usize = 8;
 
 /// The counts of an entity, without their paths.
 pub(crate) fn counts(
@@ -23,15 +26,28 @@ pub(crate) fn counts(
 
 fn count(declared: &DeclaredCount, scope: &Scope, reporter: &mut Reporter<'_>) -> Count {
     check_name(&declared.name, "a count", reporter);
+    let sums = sums(&declared.sums, scope, reporter);
     let scope = QueryScope::new(scope, &declared.by, reporter);
     Count {
         name: declared.name.text.clone(),
         path: None,
         split: scope.facets_by_name(Usage::Split, &declared.split, reporter),
+        sums,
         filter: scope.filter(&declared.filter, reporter),
         shards: shards::number(declared.shards.as_ref(), shards::READ_MAX, reporter),
         by: scope.into_by(),
     }
+}
+
+/// The fields that a count adds up, in the order of their names.
+fn sums(declared: &[Word], scope: &Scope, reporter: &mut Reporter<'_>) -> Vec<FieldId> {
+    let mut sums = scope.find_all(Usage::Sum, declared, reporter);
+    if let Some(word) = declared.get(SUMS_MAX) {
+        let reason = format!("a count adds up at most {SUMS_MAX} fields");
+        reporter.report(Code::TooMany, word.span, reason);
+    }
+    sums.sort_by_key(|field| &scope.field(*field).name);
+    sums
 }
 
 pub(crate) fn boards(

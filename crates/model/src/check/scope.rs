@@ -27,6 +27,7 @@ pub(crate) enum Usage {
     Where,
     Facets,
     Split,
+    Sum,
     Of,
     Rank,
     Format,
@@ -43,6 +44,7 @@ impl Usage {
             Usage::Where => "where",
             Usage::Facets => "facets",
             Usage::Split => "split",
+            Usage::Sum => "sum",
             Usage::Of => "of",
             Usage::Rank => "rank",
             Usage::Format | Usage::FormatBy => "format",
@@ -57,6 +59,7 @@ impl Usage {
             }
             Usage::Where => &["text", "int", "number", "bool", "time", "enum", "ref"],
             Usage::Facets | Usage::Split | Usage::Of => &["text", "int", "bool", "enum", "ref"],
+            Usage::Sum => &["int", "number"],
             Usage::Rank => &["int", "number", "time"],
             Usage::Format => &["text"],
             Usage::FormatBy => &["enum"],

@@ -11,7 +11,7 @@ use crate::error::Reporter;
 const LIST: TableKind =
     TableKind { what: "a list", keys: &["path", "by", "order", "where", "facets", "shards"] };
 const COUNT: TableKind =
-    TableKind { what: "a count", keys: &["path", "by", "split", "where", "shards"] };
+    TableKind { what: "a count", keys: &["path", "by", "split", "sum", "where", "shards"] };
 const BOARD: TableKind =
     TableKind { what: "a board", keys: &["of", "rank", "by", "where", "shards"] };
 const TAGS: TableKind = TableKind { what: "a tags table", keys: &["combine"] };
@@ -36,6 +36,7 @@ pub(crate) fn count(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Decl
         path: keys.text("path", reporter),
         by: keys.words("by", reporter),
         split: keys.words("split", reporter),
+        sums: keys.words("sum", reporter),
         filter: keys.filter(reporter),
         shards: keys.node("shards"),
     }

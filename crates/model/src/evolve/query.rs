@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Board, Count, List, ListId, Literal, PathPart, Ranking};
+use crate::model::{Board, Count, List, ListId, Literal, PathPart, Presence, Ranking};
 
 use super::change::ChangeKind;
 use super::enumerate::enumerate;
@@ -117,7 +117,7 @@ fn path(side: Side<'_>, path: &Option<Vec<PathPart>>) -> Option<String> {
 #[derive(Debug, PartialEq, Eq)]
 struct Definition<'m> {
     by: Vec<&'m str>,
-    /// The keys `split`, `of` and `rank`, with the fields that they name.
+    /// The keys `split`, `sum`, `of` and `rank`, with the fields that they name.
     fields: Vec<(&'static str, &'m str)>,
     filter: Vec<(&'m str, &'m Literal)>,
     shards: u32,
@@ -146,11 +146,24 @@ fn compare_counts(pair: &Pair<'_>, findings: &mut Findings) {
 fn counts<'m>(side: Side<'m>) -> Vec<(&'m str, Definition<'m>)> {
     let definition = |count: &'m Count| Definition {
         by: side.names(&count.by),
-        fields: side.name_set(&count.split).into_iter().map(|field| ("split", field)).collect(),
+        fields: side
+            .name_set(&count.split)
+            .into_iter()
+            .map(|field| ("split", field))
+            .chain(sums(side, count))
+            .collect(),
         filter: side.filter(&count.filter),
         shards: count.shards,
     };
     side.entity.counts.iter().map(|count| (count.name.as_str(), definition(count))).collect()
+}
+
+/// Of an optional field, rows also hold how many entities have it.
+fn sums<'m>(side: Side<'m>, count: &'m Count) -> impl Iterator<Item = (&'static str, &'m str)> {
+    count.sums.iter().map(move |field| match side.entity.field(*field).presence {
+        Presence::Required => ("sum", side.name(*field)),
+        Presence::Optional => ("sum of some", side.name(*field)),
+    })
 }
 
 fn compare_boards(pair: &Pair<'_>, findings: &mut Findings) {

@@ -1,7 +1,7 @@
-//! Counters: rows that hold a number to which entities add. Only [`CounterKeys::of`] decides which
-//! counters an entity adds 1 to; a write adds the difference, so they always equal the sum.
+//! Counters: rows that hold an amount to which entities add. Only [`CounterKeys::of`] decides which
+//! counters an entity adds to, and what; a write adds the difference, so they always equal the sum.
 
-use keyloom_value::{Item, KeyBytes, Number, Score, Value};
+use keyloom_value::{Item, KeyBytes, Name, Number, Score, Value};
 
 use super::attribute::{COUNT, MOVED};
 use super::counts::COUNTED;
@@ -15,7 +15,10 @@ use super::leaderboards::{
 };
 use super::pending::{DELETION_BYTES_MAX, joined};
 use super::shards::{self, shard_of};
-use super::{CountKeys, Image, KeyTooLong, Layout, LeaderboardKeys, Pending, RowKey, Slot};
+use super::{
+    Amount, CountKeys, Image, KeyTooLong, Layout, LeaderboardKeys, Pending, RowKey, Slot,
+    SumTooLong,
+};
 use crate::model::{Count, Entity, EntityId, FieldType, OnDelete, Ranking};
 
 /// A row that holds a number to which entities add.
@@ -29,6 +32,15 @@ pub enum Counter {
     Change(RowKey),
     /// How much deletions are about to take from another counter. There is no row for 0.
     Pending(RowKey),
+}
+
+/// What an entity adds to a counter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Addend {
+    /// The counter.
+    pub counter: Counter,
+    /// One entity, with the values of fields that the counter adds up.
+    pub amount: Amount,
 }
 
 /// The keys under which a score is ranked.
@@ -55,13 +67,22 @@ impl Counter {
         }
     }
 
-    /// The whole row with this value; none for 0.
-    pub fn row(&self, value: i64) -> Option<Item> {
-        if value == 0 {
-            return None;
-        }
+    /// The whole row with this amount; none if it counts no entities.
+    ///
+    /// # Errors
+    ///
+    /// If no number is one of its sums.
+    pub fn row(&self, amount: &Amount) -> Result<Option<Item>, SumTooLong> {
         let mut row = self.key().to_item();
-        row.insert(COUNT, value);
+        row.insert(COUNT, amount.count);
+        for (attribute, sum) in amount.sums()? {
+            row.insert(attribute, Value::N(sum));
+        }
+        Ok(self.ranked_row(row, amount.count).filter(|_| amount.count != 0))
+    }
+
+    /// The row, with the index key of a score.
+    fn ranked_row(&self, mut row: Item, value: i64) -> Option<Item> {
         if let Counter::Score(key) = self {
             let (board, ranked) = board_of(key)?;
             let mut sort = Score::new(&Number::from(value)).into_key();
@@ -72,14 +93,19 @@ impl Counter {
         Some(row)
     }
 
-    /// Whether a stored row is that of this value, whenever it was settled.
-    pub fn has_row(&self, row: Option<&Item>, value: i64) -> bool {
-        let plain = row.map(|row| {
-            let mut plain = row.clone();
-            plain.remove(MOVED);
-            plain
-        });
-        plain == self.row(value)
+    /// Whether a stored row is that of this amount, whenever it was settled, and whether or not it states
+    /// sums of 0.
+    pub fn has_row(&self, row: Option<&Item>, amount: &Amount) -> bool {
+        let Ok(mut expected) = self.row(amount) else { return false };
+        if let (Some(expected), Some(row)) = (&mut expected, row) {
+            let is_open = |(name, value): &(&Name, &Value)| {
+                name.as_str() == MOVED || Amount::is_zero_sum(name, value)
+            };
+            for (name, value) in row.iter().filter(is_open) {
+                expected.insert(name, value.clone());
+            }
+        }
+        row == expected.as_ref()
     }
 
     /// The prefix counts to which a score of this value adds.
@@ -131,7 +157,7 @@ impl Counter {
         }
     }
 
-    /// The value that a row holds, if it is the row of a counter.
+    /// How many entities a row counts, if it is the row of a counter.
     pub fn value_of(row: &Item) -> Option<i64> {
         row.get(COUNT)?.as_n()?.to_i64()
     }
@@ -175,14 +201,14 @@ impl<'l> CounterKeys<'l> {
         CounterKeys { layout }
     }
 
-    /// Every counter that an entity adds 1 to.
+    /// Everything that an entity adds to counters.
     ///
     /// # Errors
     ///
     /// If its values do not fit into a key.
-    pub fn of(&self, image: &Image) -> Result<Vec<Counter>, KeyTooLong> {
+    pub fn of(&self, image: &Image) -> Result<Vec<Addend>, KeyTooLong> {
         let entity = self.layout.model().entity(image.key.entity);
-        let mut counters = vec![];
+        let mut addends = vec![];
         for (id, count) in entity.counts() {
             let Some(by) = image.values_if(self.layout, &count.filter, &count.by) else { continue };
             let tenant = image.key.tenant.as_ref();
@@ -192,6 +218,7 @@ impl<'l> CounterKeys<'l> {
             let in_partition = self.layout.shards(shards);
             let partition = shards::partition(&partition, shard, in_partition);
             check_len(&partition, RowKey::PARTITION_BYTES_MAX, || name_of_count(entity, count))?;
+            let amount = self.amount(entity, count, image);
             for fields in subsets(&count.split) {
                 let Some(values) = image.values_if(self.layout, &[], &fields) else { continue };
                 let mut sort = count_prefix(entity, &fields, &values);
@@ -199,26 +226,43 @@ impl<'l> CounterKeys<'l> {
                     push_key(&mut sort, &Value::from(u64::from(shard)));
                 }
                 check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_count(entity, count))?;
-                counters.push(Counter::Plain(RowKey { partition: partition.clone(), sort }));
+                let counter = Counter::Plain(RowKey { partition: partition.clone(), sort });
+                addends.push(Addend { counter, amount: amount.clone() });
             }
         }
         for (_, board) in entity.boards() {
-            counters.extend(self.layout.leaderboards().counters(entity, board, image)?);
+            let counters = self.layout.leaderboards().counters(entity, board, image)?;
+            let addend = |counter| Addend { counter, amount: Amount::one() };
+            addends.extend(counters.into_iter().map(addend));
         }
-        Ok(counters)
+        Ok(addends)
     }
 
-    /// Every counter of how much deletions are about to take that an entity adds 1 to.
+    /// What an entity adds to each counter of a count.
+    fn amount(&self, entity: &Entity, count: &Count, image: &Image) -> Amount {
+        count.sums.iter().fold(Amount::one(), |amount, field| {
+            match image.value(self.layout, *field).as_ref().and_then(Value::as_n) {
+                Some(value) => amount.with_value(entity.field(*field), value),
+                None => amount,
+            }
+        })
+    }
+
+    /// Everything that an entity adds to counters of how much deletions are about to take.
     ///
     /// # Errors
     ///
     /// If its values do not fit into a key.
-    pub fn of_pending(&self, image: &Image, pending: &Pending) -> Result<Vec<Counter>, KeyTooLong> {
+    pub fn of_pending(&self, image: &Image, pending: &Pending) -> Result<Vec<Addend>, KeyTooLong> {
         if pending.is_empty() || !self.has_any(image.key.entity) {
             return Ok(vec![]);
         }
         let takers = pending.takers(image, |image| self.of(image))?;
-        Ok(takers.iter().filter_map(|(counter, takers)| counter.pending(takers)).collect())
+        let pending = |(addend, takers): (Addend, Vec<&str>)| {
+            let counter = addend.counter.pending(&takers)?;
+            Some(Addend { counter, amount: addend.amount })
+        };
+        Ok(takers.into_iter().filter_map(pending).collect())
     }
 
     /// Whether entities of a kind add to counters.

@@ -1,9 +1,9 @@
-//! Counts.
+//! Counts, with sums.
 
 use super::id::FieldId;
 use super::list::{PathPart, Test};
 
-/// A count of entities.
+/// A count of entities, and sums of their fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Count {
@@ -15,6 +15,8 @@ pub struct Count {
     pub by: Vec<FieldId>,
     /// Fields whose values can be counted separately, in any combination.
     pub split: Vec<FieldId>,
+    /// Fields whose values are added up, in the order of their names: of type `int` or `number`.
+    pub sums: Vec<FieldId>,
     /// Only entities that pass all of these tests are counted.
     pub filter: Vec<Test>,
     /// The number of partitions that each counter is spread over, so that concurrent writers rarely

@@ -28,6 +28,11 @@ const CONTEXTS: &[(&str, &str)] = &[
          [entity.task]\nfields.labels = \"tags\"\n",
     ),
     (
+        "[entity.sale.count.revenue]",
+        "[entity.sale]\nfields.shop = \"text\"\nfields.channel = \"text\"\n\
+         fields.price = \"number\"\nfields.weight = \"int?\"\n",
+    ),
+    (
         "[entity.comment.board.leaders]",
         "[entity.comment]\nfields.product = \"text\"\nfields.language = \"text\"\n\
          fields.rating = \"int\"\n\

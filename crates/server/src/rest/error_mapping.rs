@@ -55,7 +55,8 @@ fn kind(error: &Error) -> Kind {
         | Error::EntityTooLarge { .. }
         | Error::AnswerTooLarge { .. }
         | Error::TreeTooLarge { .. }
-        | Error::KeyTooLong(_) => Kind::TooLarge,
+        | Error::KeyTooLong(_)
+        | Error::SumTooLong(_) => Kind::TooLarge,
         Error::KeyReused { .. } => Kind::KeyReused,
         Error::JobState { .. } => Kind::WrongState,
         Error::KeyUnfit { .. } => Kind::BadHeader,

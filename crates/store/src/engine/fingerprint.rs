@@ -34,9 +34,9 @@ pub(crate) fn fingerprint(transaction: &TransactWrite) -> u128 {
             }
         }
     }
-    for AddNumber { table, key, attribute, change, rank } in &transaction.numbers {
+    for AddNumber { table, key, attribute, change, sums, rank } in &transaction.numbers {
         describe(&mut text, "add", table, key);
-        append(&mut text, format_args!(" {attribute} {change} {rank:?}\n"));
+        append(&mut text, format_args!(" {attribute} {change} {sums:?} {rank:?}\n"));
     }
     for SetChange { table, set, ordinals, becomes } in &transaction.sets {
         let verb = match becomes {

@@ -11,7 +11,7 @@ use keyloom_store::{
 };
 use keyloom_testkit::history::{Op, Outcome, Player};
 use keyloom_testkit::{ManualClock, SimDisk};
-use keyloom_value::{Item, KeyBytes, Value};
+use keyloom_value::{Item, KeyBytes, Number, Value};
 use pollster::FutureExt;
 
 use crate::copies::{COPY, Life, copy};
@@ -89,6 +89,7 @@ pub(crate) fn write(engine: &Engine, id: u64) {
         key: Item::from([("id", format!("count of {}", id % 5))]),
         attribute: "n".into(),
         change: id as i64 + 1,
+        sums: vec![("sum".into(), Number::from(id))],
         rank: None,
     };
     let put = |id| TransactAction::Put(Put::new(&table("rich"), item(id)));

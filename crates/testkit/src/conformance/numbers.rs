@@ -18,6 +18,7 @@ pub(super) const CASES: &[Case] = claims![
     numbers_are_sums_and_disappear_at_zero,
     a_transaction_that_is_refused_adds_nothing,
     adding_to_an_item_with_other_attributes_is_refused,
+    sums_are_added_exactly_or_not_at_all,
     ranked_items_are_ordered_by_their_numbers,
 ];
 
@@ -44,7 +45,7 @@ fn key(what: &str) -> Item {
 
 fn add(table: &TableName, what: &str, change: i64) -> AddNumber {
     let (table, key) = (table.clone(), key(what));
-    AddNumber { table, key, attribute: "n".into(), change, rank: None }
+    AddNumber { table, key, attribute: "n".into(), change, sums: vec![], rank: None }
 }
 
 fn ranked(table: &TableName, what: &str, change: i64) -> AddNumber {
@@ -110,6 +111,37 @@ fn adding_to_an_item_with_other_attributes_is_refused(subject: &dyn Subject) {
     accepted(client.transact_write(adding(vec![add(&table, "b", i64::MAX)])));
     refused(client.transact_write(adding(vec![add(&table, "b", 1)])), wrong());
     assert_eq!(number(&client, &table, key("b")), Some(i64::MAX));
+}
+
+fn sums_are_added_exactly_or_not_at_all(subject: &dyn Subject) {
+    let client = Client::of(subject);
+    let Some(table) = tallies(&client) else { return };
+    let number = |text: &str| text.parse::<Number>().expect("a number");
+    let add = |change, sum: &str, other: &str| {
+        let sums = vec![("sum".into(), number(sum)), ("other".into(), number(other))];
+        adding(vec![AddNumber { sums, ..add(&table, "a", change) }])
+    };
+    let stored = || accepted(client.get(Get::new(&table, key("a"))));
+    let holds = |count: i64, sum: &str, other: &str| {
+        let mut item = key("a");
+        item.insert("n", count);
+        if sum != "0" {
+            item.insert("sum", Value::N(number(sum)));
+        }
+        item.insert("other", Value::N(number(other)));
+        Some(item)
+    };
+    accepted(client.transact_write(add(1, "0.1", "9007199254740993")));
+    accepted(client.transact_write(add(1, "0.2", "1")));
+    assert_eq!(stored(), holds(2, "0.3", "9007199254740994"));
+    accepted(client.transact_write(add(0, "-0.3", "0")));
+    assert_eq!(stored(), holds(2, "0", "9007199254740994"), "a sum of 0 has no attribute");
+    let wrong = || Invalid::NotAddable { attribute: "sum".into() };
+    accepted(client.transact_write(add(1, "1E37", "0")));
+    refused(client.transact_write(add(1, "0.1", "5")), wrong());
+    assert_eq!(stored(), holds(3, "1E37", "9007199254740994"), "nothing is added");
+    accepted(client.transact_write(add(-3, "-1E37", "-9007199254740994")));
+    assert_eq!(stored(), None, "the number is 0");
 }
 
 /// Asserts that ranks match a sort, and that every prefix count is the number of scores with the

@@ -5,7 +5,7 @@ use keyloom_store::{
     Direction, Feed, Get, KeySchema, Membership, OnFailure, Put, Query, Returns, Scan, Segment,
     Select, SetChange, SetName, TableSpec, TransactAction, TransactGet, TransactWrite, UpdateItem,
 };
-use keyloom_value::{Item, KeyCondition, KeyTest, Name, Value};
+use keyloom_value::{Item, KeyCondition, KeyTest, Name, Number, Value};
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
@@ -251,13 +251,22 @@ fn add_number() -> impl Strategy<Value = AddNumber> {
         (key(&shape.key), select(vec!["n", "n", "n", "rank", "s"]), change.clone()).prop_map(
             move |(key, attribute, change)| AddNumber {
                 table: shape.table.clone(),
-                key,
                 attribute: attribute.into(),
                 change,
+                sums: sums_of(&key),
+                key,
                 rank: None,
             },
         )
     })
+}
+
+/// Some items hold a sum beside their number, which depends on the key alone.
+fn sums_of(key: &Item) -> Vec<(Name, Number)> {
+    match key.size() % 3 {
+        0 => vec![("total".into(), Number::from(7))],
+        _ => vec![],
+    }
 }
 
 /// Adds a few ordinals to a set or removes them, at both ends of chunks and of the ordinal range;

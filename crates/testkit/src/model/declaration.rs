@@ -27,16 +27,19 @@ pub(super) enum Purpose {
     Where,
     /// `rank`.
     Rank,
+    /// `sum`.
+    Sum,
 }
 
 /// Returns the fields that fit a purpose; the parent is one, `id` is not.
 pub(super) fn fields_for(purpose: Purpose, entity: &DraftEntity) -> Vec<String> {
     let fits = |of: &DraftType| match of {
         DraftType::Text(_) | DraftType::Bool | DraftType::Enum(_) | DraftType::Ref(..) => {
-            purpose != Purpose::Rank
+            !matches!(purpose, Purpose::Rank | Purpose::Sum)
         }
         DraftType::Int(_) => true,
-        DraftType::Number(_) | DraftType::Time => purpose != Purpose::Facet,
+        DraftType::Number(_) => purpose != Purpose::Facet,
+        DraftType::Time => !matches!(purpose, Purpose::Facet | Purpose::Sum),
         DraftType::Bytes(_) => purpose == Purpose::Key,
         DraftType::Any | DraftType::Tags | DraftType::List(..) | DraftType::Map(..) => false,
     };
@@ -219,7 +222,8 @@ pub(super) fn count(entity: &DraftEntity, random: &mut Random) -> Option<DraftCo
     let by = random.some_of(&fields_for(Purpose::Key, entity), 1);
     let split = random.some_of(&others(&by, fields_for(Purpose::Facet, entity)), 2);
     let shards = if random.chance(1, 3) { 3 } else { 1 };
-    Some(DraftCount { name, by, split, filter: filter(entity, random), shards })
+    let sums = random.some_of(&fields_for(Purpose::Sum, entity), 2);
+    Some(DraftCount { name, by, split, sums, filter: filter(entity, random), shards })
 }
 
 /// Adds boards, whose names are unique in the whole model.

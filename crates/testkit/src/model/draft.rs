@@ -160,6 +160,8 @@ pub struct DraftCount {
     pub by: Vec<String>,
     /// Also counted by these.
     pub split: Vec<String>,
+    /// Added up.
+    pub sums: Vec<String>,
     /// `where`.
     pub filter: Vec<DraftTest>,
     /// Number of rows it is spread over; 1 is omitted.
@@ -287,8 +289,10 @@ impl DraftEntity {
             let ordered = list.order.iter().any(|(field, _)| field == name);
             !names(&list.by) && !names(&list.facets) && !ordered && !tests(&list.filter)
         });
-        self.counts
-            .retain(|count| !names(&count.by) && !names(&count.split) && !tests(&count.filter));
+        self.counts.retain(|count| {
+            let named = [&count.by, &count.split, &count.sums];
+            !named.into_iter().any(|fields| names(fields)) && !tests(&count.filter)
+        });
         self.boards.retain(|board| {
             let (DraftRanking::Of(field) | DraftRanking::Rank(field)) = &board.ranking;
             field != name && !names(&board.by) && !tests(&board.filter)

@@ -147,6 +147,7 @@ fn write_queries(text: &mut String, entity: &DraftEntity) {
         let _ = writeln!(text, "[entity.{name}.count.{}]", count.name);
         names(text, "by", &count.by);
         names(text, "split", &count.split);
+        names(text, "sum", &count.sums);
         shards(text, count.shards);
         filter(text, &count.filter);
     }

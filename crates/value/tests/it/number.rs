@@ -206,3 +206,46 @@ fn errors_quote_the_text() {
          as -12.5E3"
     );
 }
+
+proptest! {
+    #![proptest_config(cases(8))]
+
+    /// `quotient * divisor` differs from the dividend by at most half a unit of the sixteenth digit.
+    #[test]
+    fn quotients_are_rounded_to_sixteen_digits(
+        dividend in -1_000_000_000_000_000_i64..1_000_000_000_000_000,
+        divisor in 1_u64..1_000_000,
+    ) {
+        let quotient = Number::from(dividend).divided_by(divisor).expect("the divisor is not 0");
+        prop_assert!(quotient.digits() <= 16);
+        let (coefficient, exponent) = quotient.parts();
+        // Both sides in units of 10^-24, far below the sixteenth digit.
+        let scale = |power: i16| 10_i128.pow(u32::try_from(power).expect("a small power"));
+        if dividend == 0 {
+            prop_assert_eq!(quotient, Number::ZERO);
+            return Ok(());
+        }
+        let first_digit = exponent + quotient.digits() as i16 - 1;
+        let unit_exponent = first_digit - 15;
+        let lowest = unit_exponent.min(0).min(exponent);
+        let product = coefficient * i128::from(divisor) * scale(exponent - lowest);
+        let exact = i128::from(dividend) * scale(-lowest);
+        let half_units = i128::from(divisor) * scale(unit_exponent - lowest);
+        prop_assert!((product - exact).abs() * 2 <= half_units, "{quotient}");
+    }
+}
+
+#[test]
+fn quotients_round_half_to_even() {
+    let divide = |dividend: &str, divisor| parse(dividend).divided_by(divisor);
+    assert_eq!(divide("10", 4), Some(parse("2.5")));
+    assert_eq!(divide("1", 3), Some(parse("0.3333333333333333")));
+    assert_eq!(divide("-2", 3), Some(parse("-0.6666666666666667")));
+    assert_eq!(divide("10000000000000005", 10), Some(parse("1000000000000000")));
+    assert_eq!(divide("10000000000000015", 10), Some(parse("1000000000000002")));
+    assert_eq!(divide("10000000000000005.1", 10), Some(parse("1000000000000001")));
+    assert_eq!(divide(&"9".repeat(38), u64::MAX), Some(parse("5421010862427522000")));
+    assert_eq!(divide("1E-130", 3), Some(Number::ZERO));
+    assert_eq!(divide("0", 7), Some(Number::ZERO));
+    assert_eq!(divide("7", 0), None);
+}

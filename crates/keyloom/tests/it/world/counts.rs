@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use keyloom::{BoardQuery, CountQuery, Ranked};
+use keyloom::{BoardQuery, CountQuery, Counted, Ranked};
 use keyloom_model::{Board, Count, Entity, FieldId, Ranking, Test};
 use keyloom_testkit::Random;
 use keyloom_value::{Item, Number, Value};
@@ -54,12 +54,13 @@ impl World {
                     _ => {}
                 }
             }
-            let total = block_on(query.total()).expect("a count is read");
-            assert_eq!(total, counted.len() as u64, "{query:?} of {counted:?}");
+            let whole = block_on(query.whole()).expect("a count is read");
+            let expected = self.naive.counted((entity, count), Item::new(), &counted);
+            assert_eq!(whole, expected, "{query:?} of {counted:?}");
             for field in &split {
                 query = query.split(name(field));
             }
-            let expected = self.naive.numbers(entity, &counted, &split);
+            let expected = self.naive.numbers((entity, count), &counted, &split);
             assert_eq!(read_numbers(&query, random), expected, "{query:?} of {counted:?}");
         }
     }
@@ -117,25 +118,59 @@ impl Naive {
     }
 
     /// The number of entities with each combination of values, in order of the values.
-    fn numbers(&self, entity: &Entity, things: &[&Thing], split: &[FieldId]) -> Vec<(Item, u64)> {
-        let mut numbers: Vec<(Vec<Value>, u64)> = vec![];
+    fn numbers(
+        &self,
+        (entity, count): (&Entity, &Count),
+        things: &[&Thing],
+        split: &[FieldId],
+    ) -> Vec<Counted> {
+        let mut numbers: Vec<(Vec<Value>, Vec<&Thing>)> = vec![];
         for thing in things {
             let values = split.iter().map(|field| self.value(thing, *field));
             let Some(values) = values.collect::<Option<Vec<Value>>>() else { continue };
             match numbers.iter_mut().find(|(other, _)| *other == values) {
-                Some((_, number)) => *number += 1,
-                None => numbers.push((values, 1)),
+                Some((_, number)) => number.push(thing),
+                None => numbers.push((values, vec![thing])),
             }
         }
         if split.is_empty() && numbers.is_empty() {
-            numbers.push((vec![], 0));
+            numbers.push((vec![], vec![]));
         }
         numbers.sort_by(|(left, _), (right, _)| {
             let pairs = left.iter().zip(right).map(|(left, right)| in_order(left, right));
             pairs.fold(Ordering::Equal, Ordering::then)
         });
         let names = || split.iter().map(|field| entity.field(*field).name.as_str().into());
-        numbers.into_iter().map(|(values, n)| (names().zip(values).collect(), n)).collect()
+        let counted = |(values, things): (Vec<Value>, Vec<&Thing>)| {
+            self.counted((entity, count), names().zip(values).collect(), &things)
+        };
+        numbers.into_iter().map(counted).collect()
+    }
+
+    /// How many entities there are, and what they add up to.
+    fn counted(
+        &self,
+        (entity, count): (&Entity, &Count),
+        values: Item,
+        things: &[&Thing],
+    ) -> Counted {
+        let count_of = things.len() as u64;
+        let mut counted = Counted { values, count: count_of, ..Counted::default() };
+        for field in &count.sums {
+            let name = entity.field(*field).name.as_str();
+            let numbers: Vec<Number> = things
+                .iter()
+                .filter_map(|thing| self.value(thing, *field)?.as_n().copied())
+                .collect();
+            let sum = numbers
+                .iter()
+                .fold(Number::ZERO, |sum, number| sum.checked_add(number).expect("it is short"));
+            counted.sums.insert(name, Value::N(sum));
+            if let Some(average) = sum.divided_by(numbers.len() as u64) {
+                counted.averages.insert(name, Value::N(average));
+            }
+        }
+        counted
     }
 
     /// Everything that is ranked, in order.
@@ -182,7 +217,7 @@ fn in_order(left: &Value, right: &Value) -> Ordering {
     }
 }
 
-fn read_numbers(query: &CountQuery, random: &mut Random) -> Vec<(Item, u64)> {
+fn read_numbers(query: &CountQuery, random: &mut Random) -> Vec<Counted> {
     let (mut all, mut next) = (vec![], None);
     loop {
         let mut query = query.clone().limit(1 + random.below(4) as u32);

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use keyloom_model::attribute::{DELETION, PARTITION, SORT};
-use keyloom_model::{Counter, Layout, OwnRow, Reason, RowName, is_counter};
+use keyloom_model::{Addend, Amount, Counter, Layout, OwnRow, Reason, RowName, is_counter};
 use keyloom_store::{Scan, Store, TableName};
-use keyloom_value::{Item, Value};
+use keyloom_value::{Item, Number, Value};
 use pollster::block_on;
 
 /// The default name of the table.
@@ -68,27 +68,31 @@ pub(crate) fn implied(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item
 /// The stored counters by their keys, without zeros.
 pub(crate) fn numbers(rows: &[Item]) -> BTreeMap<Vec<u8>, Item> {
     let rows = rows.iter().filter(|row| is_number(row) && Counter::value_of(row) != Some(0));
-    rows.map(|row| (key(row), row.clone())).collect()
+    let is_zero = |value: &Value| value.as_n() == Some(&Number::ZERO);
+    let without_zeros = |row: &Item| {
+        let left = row.iter().filter(|(_, value)| !is_zero(value));
+        left.map(|(name, value)| (name.clone(), value.clone())).collect::<Item>()
+    };
+    rows.map(|row| (key(row), without_zeros(row))).collect()
 }
 
 /// The counters that entities imply.
 pub(crate) fn implied_numbers(layout: &Layout, own: &[OwnRow]) -> BTreeMap<Vec<u8>, Item> {
-    let (mut sums, mut steps) = (BTreeMap::<Counter, i64>::new(), vec![]);
+    let (mut sums, mut steps) = (BTreeMap::<Counter, Amount>::new(), vec![]);
     for row in own {
         let taken = layout.counters().of_pending(&row.image, &row.pending).expect("keys are short");
-        for counter in
-            layout.counters().of(&row.image).expect("keys are short").into_iter().chain(taken)
-        {
-            *sums.entry(counter).or_default() += 1;
+        let own = layout.counters().of(&row.image).expect("keys are short");
+        for Addend { counter, amount } in own.into_iter().chain(taken) {
+            sums.entry(counter).or_default().add(&amount);
         }
     }
     for (counter, sum) in &sums {
-        steps.extend(counter.prefix_counts(*sum).into_iter().map(Counter::Plain));
+        steps.extend(counter.prefix_counts(sum.count).into_iter().map(Counter::Plain));
     }
     for step in steps {
-        *sums.entry(step).or_default() += 1;
+        sums.entry(step).or_default().count += 1;
     }
-    let rows = sums.iter().filter_map(|(counter, sum)| counter.row(*sum));
+    let rows = sums.iter().filter_map(|(counter, sum)| counter.row(sum).expect("sums are short"));
     rows.map(|row| (key(&row), row)).collect()
 }
 

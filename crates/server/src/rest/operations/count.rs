@@ -1,7 +1,7 @@
 //! `GET /products/{product}/ratings`: a count, as one number or split by fields.
 
 use hyper::{Method, StatusCode};
-use keyloom::{Item, Value};
+use keyloom::{Counted, Item, Value, item_to_json};
 use keyloom_model::{Count, CountId, Entity, EntityId, FieldId, Model};
 use serde_json::{Map, Value as Json, json};
 
@@ -87,7 +87,8 @@ impl Action for CountOf {
     }
 }
 
-/// `{"count": 3}`, or with `split` a page of `{"values": {"rating": 5}, "count": 3}`.
+/// `{"count": 3}`, or with `split` a page of `{"values": {"rating": 5}, "count": 3}`; with sums also
+/// `"sum": {"price": 7.5}` and `"average": {"price": 2.5}`.
 async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem> {
     let (entity, in_path) = (model.entity(of.entity), &of.in_path[..]);
     let count = entity.count(of.count);
@@ -110,11 +111,12 @@ async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem>
     // Validated also without `split`, where they have no effect.
     let (limit, cursor) = (call.limit()?, call.parameter("cursor")?);
     let Some(split) = call.parameter("split")? else {
-        let total = query.total().await?;
-        if total == 0 {
+        let whole = query.whole().await?;
+        if whole.count == 0 {
             check_path(call, model, (entity, in_path)).await?;
         }
-        return Ok(Reply::json(StatusCode::OK, format!("{{\"count\":{total}}}")));
+        let members = counted(count, whole);
+        return Ok(Reply::json(StatusCode::OK, item_to_json(&members)));
     };
     for name in split.split(',') {
         if !names(&count.split).iter().any(|field| field == name) {
@@ -134,13 +136,23 @@ async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem>
     if counts.items.is_empty() {
         check_path(call, model, (entity, in_path)).await?;
     }
-    let items = counts.items.into_iter().map(|(values, count)| {
-        Item::from([
-            ("values", Value::M(entity.to_external(&values))),
-            ("count", Value::from(count)),
-        ])
+    let items = counts.items.into_iter().map(|number| {
+        let values = Value::M(entity.to_external(&number.values));
+        let mut item = counted(count, number);
+        item.insert("values", values);
+        item
     });
     Ok(page(items, counts.next))
+}
+
+/// The members of a response that hold a number and its sums.
+fn counted(count: &Count, number: Counted) -> Item {
+    let mut members = Item::from([("count", Value::from(number.count))]);
+    if !count.sums.is_empty() {
+        members.insert("sum", Value::M(number.sums));
+        members.insert("average", Value::M(number.averages));
+    }
+    members
 }
 
 /// The query parameters of a count.
@@ -169,9 +181,20 @@ fn parameters((entity, count): (&Entity, &Count), open: &[FieldId]) -> Vec<Param
 /// Schema and example of the response: a number, or a page of them.
 fn answer((entity, count): (&Entity, &Count)) -> (Json, Json) {
     let number = json!({ "type": "integer", "minimum": 0 });
-    let one = object(&[("count", number.clone()), ("explain", explained())], &["count"]);
+    let sums = sums_schema((entity, count));
+    let mut example = json!({ "count": 3 });
+    if !sums.is_empty() {
+        let all = |value: f64| -> Map<String, Json> {
+            fields(entity, &count.sums).map(|field| (field.name.clone(), json!(value))).collect()
+        };
+        example["sum"] = json!(all(7.5));
+        example["average"] = json!(all(2.5));
+    }
+    let members = [vec![("count", number)], sums].concat();
+    let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+    let one = object(&[members.clone(), vec![("explain", explained())]].concat(), &required);
     if count.split.is_empty() {
-        return (one, json!({ "count": 3 }));
+        return (one, example);
     }
     let values = fields(entity, &count.split)
         .map(|field| (field.name.clone(), schema(&field.of, Form::Shown)));
@@ -179,8 +202,22 @@ fn answer((entity, count): (&Entity, &Count)) -> (Json, Json) {
         "type": "object", "properties": values.collect::<Map<String, Json>>(),
         "additionalProperties": false,
     });
-    let item = object(&[("values", values), ("count", number)], &["values", "count"]);
-    (json!({ "oneOf": [one, page_schema(item)] }), json!({ "count": 3 }))
+    let item =
+        object(&[vec![("values", values)], members].concat(), &[vec!["values"], required].concat());
+    (json!({ "oneOf": [one, page_schema(item)] }), example)
+}
+
+/// The schemas of the members that hold sums and averages, if the count has sums.
+fn sums_schema((entity, count): (&Entity, &Count)) -> Vec<(&'static str, Json)> {
+    if count.sums.is_empty() {
+        return vec![];
+    }
+    let numbers: Vec<(&str, Json)> = fields(entity, &count.sums)
+        .map(|field| (field.name.as_str(), json!({ "type": "number" })))
+        .collect();
+    let names: Vec<&str> = numbers.iter().map(|(name, _)| *name).collect();
+    // No entity may have an optional field, or there may be no entity.
+    vec![("sum", object(&numbers, &names)), ("average", object(&numbers, &[]))]
 }
 
 /// What is counted, in sentences.
@@ -190,6 +227,13 @@ fn details((entity, count): (&Entity, &Count)) -> Vec<String> {
         text.push_str(&format!(" of one {}", names(entity, &count.by)));
     }
     let mut all = vec![format!("{text}. It is exact.")];
+    if !count.sums.is_empty() {
+        all.push(format!(
+            "`sum` has the exact sum of {}, and `average` the sum divided by the number of entities \
+             that have a value, rounded to 16 digits.",
+            names(entity, &count.sums)
+        ));
+    }
     if !count.split.is_empty() {
         all.push(
             "Without `split`, the response is one number; with it, all counts that are not 0."

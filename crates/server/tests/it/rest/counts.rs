@@ -102,6 +102,51 @@ fn values_keep_their_json_types() {
     assert_eq!(split, json!({"items": items}));
 }
 
+const SALES: &str = r#"
+[entity.sale]
+id = "given"
+fields.shop = "text"
+fields.channel = "enum(web, phone)"
+fields.price = "number"
+fields.weight = "int?"
+count.revenue = { by = "shop", split = "channel", sum = ["price", "weight"], path = "/shops/{shop}/revenue" }
+"#;
+
+#[test]
+fn a_count_returns_exact_sums_and_averages() {
+    let served = Served::open(SALES);
+    let sale = |id: &str, channel: &str, price: &str, weight: Option<i64>| {
+        let weight = weight.map_or("null".to_owned(), |weight| weight.to_string());
+        let sale = format!(
+            r#"{{"id":"{id}","shop":"7","channel":"{channel}","price":{price},"weight":{weight}}}"#
+        );
+        served.ask(&Ask::post("/sales", &sale.parse::<Value>().expect("JSON")))
+    };
+    sale("a", "web", "0.1", Some(3)).expect_json(201);
+    sale("b", "web", "0.2", None).expect_json(201);
+    sale("c", "phone", "19.99", Some(4)).expect_json(201);
+    let get = |path: &str| served.ask(&Ask::get(path)).expect_json(200);
+    let whole = json!({
+        "count": 3,
+        "sum": {"price": 20.29, "weight": 7},
+        "average": {"price": 6.763333333333333, "weight": 3.5},
+    });
+    assert_eq!(get("/shops/7/revenue"), whole);
+    let none = json!({"count": 0, "sum": {"price": 0, "weight": 0}, "average": {}});
+    assert_eq!(get("/shops/8/revenue"), none);
+    let web = json!({
+        "values": {"channel": "web"},
+        "count": 2,
+        "sum": {"price": 0.3, "weight": 3},
+        "average": {"price": 0.15, "weight": 3},
+    });
+    assert_eq!(get("/shops/7/revenue?split=channel")["items"][0], web);
+    assert_eq!(get("/shops/7/revenue?channel=web")["sum"], web["sum"]);
+    sale("d", "web", "1e-30", None).expect_json(201);
+    let problem = sale("e", "web", "1e20", None).expect_json(422);
+    assert_eq!(problem["code"], "too-large");
+}
+
 #[test]
 fn invalid_requests_are_rejected_with_a_reason() {
     let served = comments();

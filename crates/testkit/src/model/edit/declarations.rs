@@ -132,6 +132,7 @@ pub(super) fn change_numbers(draft: &mut Draft, random: &mut Random) -> Option<(
         (0, Some(_), _) => drop(entity.counts.remove(0)),
         (0, None, Some(_)) => drop(entity.boards.remove(0)),
         (1, Some(count), _) => count.shards = 5 - count.shards.min(3),
+        (_, Some(count), _) if !count.sums.is_empty() => drop(count.sums.pop()),
         (_, Some(count), _) if !count.split.is_empty() => drop(count.split.pop()),
         (_, _, Some(board)) if !board.by.is_empty() => drop(board.by.pop()),
         (_, _, Some(board)) if !board.filter.is_empty() => drop(board.filter.pop()),
