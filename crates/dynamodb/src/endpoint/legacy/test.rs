@@ -9,6 +9,9 @@ use crate::wire::Fault;
 
 use super::comparison_operator::ComparisonOperator;
 
+/// The most arguments of `IN`, as in expressions: each item is compared with every one of them.
+const CHOICES_MAX: usize = 100;
+
 /// A valid test.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Test {
@@ -29,6 +32,10 @@ impl Test {
         let test = Test::counted(operator, arguments)?;
         check_types(operator, &types)?;
         match &test {
+            Test::In(choices) if choices.len() > CHOICES_MAX => Err(Fault::validation(format!(
+                "The IN operator is provided with too many operands; number of operands: {}",
+                choices.len()
+            ))),
             Test::Between(low, high) if low.compare(high) == Some(Ordering::Greater) => {
                 Err(Fault::validation(
                     "The BETWEEN condition was provided a range where the lower bound is greater \

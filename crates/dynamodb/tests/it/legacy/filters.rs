@@ -203,4 +203,20 @@ fn a_filter_has_a_limited_size() {
     service.check(&[("Scan", &filter(150), r#"{"Count":4,"ScannedCount":4}"#)]);
     let reply = service.call("Scan", &filter(151));
     assert!(reply.body.contains("ValidationException"), "{}", reply.body);
+    let choices = |count: usize| test("n", "IN", vec![r#"{"N":"1"}"#; count].join(",").as_str());
+    passes(&service, &choices(100), "", &["1"]);
+    let why = "!ValidationException: The IN operator is provided with too many operands; number of operands: 101";
+    service.check(&[("Scan", &scan(&choices(101), ""), why)]);
+}
+
+/// Its size is limited by the request alone.
+#[test]
+fn a_large_filter_takes_no_longer_than_a_large_request() {
+    let service = service();
+    let long = "QUFB".repeat(1_000_000);
+    let part = test("b", "CONTAINS", &format!(r#"{{"B":"{long}"}}"#));
+    passes(&service, &part, "", &[]);
+    let many: Vec<String> = (0..200_000).map(|n| test(&format!("a{n}"), "NULL", "")).collect();
+    let reply = service.call("Scan", &scan(&many.join(","), ""));
+    assert!(reply.body.contains("ValidationException"), "{}", reply.body);
 }
