@@ -14,6 +14,7 @@ mod dispatch;
 mod expressions;
 mod get_item;
 mod indexes;
+mod legacy;
 mod limits;
 mod page;
 mod params;

@@ -34,8 +34,8 @@
 //! request for consumed capacity also reads the old item. A rejected request may read the table's
 //! description, because the service's messages name its keys.
 //!
-//! Unsupported features, such as the legacy parameters that expressions replaced, are rejected with
-//! a message that names the replacement; `COMPAT.md` lists them.
+//! Unsupported features are rejected with a message that says so; `COMPAT.md` lists them. The
+//! parameters that expressions replaced become the same conditions, updates and projections.
 
 mod actions;
 mod consumption;

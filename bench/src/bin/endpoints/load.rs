@@ -13,15 +13,20 @@ pub(crate) enum Work {
     Put,
     Get,
     Query,
+    LegacyQuery,
     Transact,
 }
 
 impl Work {
+    pub(crate) const ALL: [Work; 5] =
+        [Work::Put, Work::Get, Work::Query, Work::LegacyQuery, Work::Transact];
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Work::Put => "PutItem 1 KB",
             Work::Get => "GetItem 1 KB",
             Work::Query => "Query 20 × 1 KB",
+            Work::LegacyQuery => "Query 20 × 1 KB, KeyConditions",
             Work::Transact => "TransactWriteItems of 4",
         }
     }
@@ -40,6 +45,12 @@ impl Work {
                 "Query",
                 &format!(
                     r#"{{"TableName":"load","KeyConditionExpression":"pk = :p","ExpressionAttributeValues":{{":p":{{"S":"p{partition}"}}}},"Limit":20}}"#
+                ),
+            ),
+            Work::LegacyQuery => request(
+                "Query",
+                &format!(
+                    r#"{{"TableName":"load","KeyConditions":{{"pk":{{"ComparisonOperator":"EQ","AttributeValueList":[{{"S":"p{partition}"}}]}}}},"Limit":20}}"#
                 ),
             ),
             Work::Transact => {

@@ -363,5 +363,69 @@ class Service(unittest.TestCase):
             client.delete_table(TableName=name)
 
 
+
+class Legacy(unittest.TestCase):
+    """The parameters that expressions replaced, as older programs send them."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.table = make("legacy", ("pk", "sk"))
+        for number in range(6):
+            cls.table.put_item(Item={"pk": "a", "sk": str(number), "n": number, "tags": {"x", f"t{number}"}})
+
+    @staticmethod
+    def compared(operator, *arguments):
+        return {"ComparisonOperator": operator, "AttributeValueList": list(arguments)}
+
+    def test_a_query_with_key_conditions_and_a_filter(self):
+        found = self.table.query(
+            KeyConditions={"pk": self.compared("EQ", "a"), "sk": self.compared("BETWEEN", "1", "4")},
+            QueryFilter={"n": self.compared("GE", 2), "tags": self.compared("NOT_CONTAINS", "t3")},
+            AttributesToGet=["n"],
+        )
+        self.assertEqual((found["Items"], found["ScannedCount"]), ([{"n": 2}, {"n": 4}], 4))
+
+    def test_a_scan_with_conditions_of_which_one_is_enough(self):
+        found = self.table.scan(
+            ScanFilter={"n": self.compared("IN", 0, 7), "tags": self.compared("CONTAINS", "t5")},
+            ConditionalOperator="OR",
+            Select="COUNT",
+        )
+        self.assertEqual(found["Count"], 2)
+
+    def test_updates_under_expectations(self):
+        key = {"pk": "b", "sk": "1"}
+        with self.assertRaises(client.exceptions.ConditionalCheckFailedException):
+            self.table.update_item(Key=key, AttributeUpdates={"n": {"Value": 1}}, Expected={"n": {"Value": 0}})
+        self.table.put_item(Item=key, Expected={"pk": {"Exists": False}})
+        new = self.table.update_item(
+            Key=key,
+            AttributeUpdates={
+                "n": {"Action": "ADD", "Value": 2},
+                "list": {"Action": "ADD", "Value": ["x"]},
+                "tags": {"Action": "PUT", "Value": {"x", "y"}},
+            },
+            Expected={"n": self.compared("NULL")},
+            ReturnValues="ALL_NEW",
+        )
+        self.assertEqual(new["Attributes"], {**key, "n": 2, "list": ["x"], "tags": {"x", "y"}})
+        self.table.update_item(
+            Key=key, AttributeUpdates={"tags": {"Action": "DELETE", "Value": {"x"}}, "list": {"Action": "DELETE"}}
+        )
+        found = self.table.get_item(Key=key, AttributesToGet=["tags", "list"])
+        self.assertEqual(found["Item"], {"tags": {"y"}})
+        self.table.delete_item(Key=key, Expected={"n": self.compared("LT", 3), "tags": self.compared("NOT_NULL")})
+        self.assertNotIn("Item", self.table.get_item(Key=key))
+
+    def test_expressions_are_not_mixed_in(self):
+        with self.assertRaises(ClientError) as caught:
+            self.table.get_item(Key={"pk": "a", "sk": "1"}, AttributesToGet=["n"], ProjectionExpression="n")
+        self.assertEqual(
+            caught.exception.response["Error"]["Message"],
+            "Can not use both expression and non-expression parameters in the same request: Non-expression parameters:"
+            " {AttributesToGet} Expression parameters: {ProjectionExpression}",
+        )
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=1)

@@ -10,7 +10,8 @@ use crate::wire::{Fault, write_item};
 use super::Endpoint;
 use super::capacity::{self, Consumed, Detail, Use};
 use super::expressions::Expressions;
-use super::params::{Params, checked_item, consistency, refuse_legacy, table_name};
+use super::legacy::{self, AttributesToGet};
+use super::params::{Params, checked_item, consistency, table_name};
 use super::refusal::{self, RequestKind};
 use super::violations::{CAPACITY, Violations};
 
@@ -104,6 +105,12 @@ fn write_unprocessed(w: &mut Writer, table: &TableGets<'_>, unprocessed: &[Get])
                 names.iter().for_each(|(placeholder, name)| w.name(placeholder).text(name));
             });
         }
+        if let Some(names) =
+            AttributesToGet::read(&table.params).ok().as_ref().and_then(AttributesToGet::names)
+        {
+            let names = names.iter();
+            w.name(AttributesToGet::PARAMETER).list(|w| names.for_each(|name| w.text(name)));
+        }
         if let Ok(Some(boolean)) = table.params.boolean("ConsistentRead") {
             w.name("ConsistentRead").boolean(boolean);
         }
@@ -128,6 +135,8 @@ fn read(params: Params<'_>) -> Result<Vec<TableGets<'_>>, Fault> {
         if let Some(keys) = keys {
             violations.length(&at, "'[]'", keys.len(), 1..=100);
         }
+        let at = format!("requestItems.{name}.member.attributesToGet");
+        AttributesToGet::read(&Params::new(request)?)?.violations(&at, &mut violations);
     }
     violations.finish()?;
     tables.into_iter().map(|(name, request)| table_gets(name, Params::new(request)?)).collect()
@@ -136,17 +145,18 @@ fn read(params: Params<'_>) -> Result<Vec<TableGets<'_>>, Fault> {
 fn table_gets<'a>(name: &str, params: Params<'a>) -> Result<TableGets<'a>, Fault> {
     let table = table_name(name)?;
     let expressions = Expressions::read(&params, &["ProjectionExpression"])?;
-    refuse_legacy(&params, &[("AttributesToGet", "ProjectionExpression")])?;
+    let attributes = AttributesToGet::read(&params)?;
+    legacy::refuse_mixed(&params, &[AttributesToGet::PARAMETER], &expressions.given())?;
     expressions.check()?;
+    let keys = params.list("Keys")?.unwrap_or_default().iter();
+    let keys = keys.map(|key| checked_item(key)?.map_err(Fault::validation));
+    let keys: Vec<Item> = keys.collect::<Result<_, Fault>>()?;
+    let attributes = attributes.projection()?;
     let mut parsing = expressions.parse()?;
-    let projection = parsing.projection()?;
+    let projection = parsing.projection()?.or(attributes);
     parsing.finish()?;
     let consistency = consistency(&params)?;
-    let keys = params.list("Keys")?.unwrap_or_default().iter();
-    let gets = keys.map(|key| {
-        let key = checked_item(key)?.map_err(Fault::validation)?;
-        Ok(Get { table: table.clone(), key, projection: projection.clone(), consistency })
-    });
-    let gets = gets.collect::<Result<_, Fault>>()?;
+    let get = |key| Get { table: table.clone(), key, projection: projection.clone(), consistency };
+    let gets = keys.into_iter().map(get).collect();
     Ok(TableGets { table, gets, params })
 }

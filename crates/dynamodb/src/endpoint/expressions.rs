@@ -35,6 +35,11 @@ impl<'a> Expressions<'a> {
         })
     }
 
+    /// Returns the expression parameters that are present, in the service's order.
+    pub(super) fn given(&self) -> Vec<&'static str> {
+        self.texts.iter().filter(|(_, text)| text.is_some()).map(|(name, _)| *name).collect()
+    }
+
     /// Rejects names and values without an expression that could use them.
     pub(super) fn check(&self) -> Result<(), Fault> {
         if self.names.is_some() && self.texts.iter().all(|(_, text)| text.is_none()) {

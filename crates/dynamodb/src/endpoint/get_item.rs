@@ -9,7 +9,8 @@ use crate::wire::{Fault, write_item};
 use super::Endpoint;
 use super::capacity::{self, Consumed, Detail};
 use super::expressions::Expressions;
-use super::params::{Params, consistency, refuse_legacy, table_name};
+use super::legacy::{self, AttributesToGet};
+use super::params::{Params, consistency, table_name};
 use super::refusal::{self, RequestKind};
 use super::violations::{CAPACITY, Violations};
 
@@ -52,16 +53,19 @@ fn read(params: Params<'_>) -> Result<Get, Fault> {
     let key = params.item("Key")?;
     let consistency = consistency(&params)?;
     let expressions = Expressions::read(&params, &["ProjectionExpression"])?;
+    let attributes = AttributesToGet::read(&params)?;
     let mut violations = Violations::default();
     violations.one_of("returnConsumedCapacity", params.text("ReturnConsumedCapacity")?, CAPACITY);
     violations.table_name(table);
     violations.required("key", key.is_some());
+    attributes.violations("attributesToGet", &mut violations);
     violations.finish()?;
-    refuse_legacy(&params, &[("AttributesToGet", "ProjectionExpression")])?;
+    legacy::refuse_mixed(&params, &[AttributesToGet::PARAMETER], &expressions.given())?;
     expressions.check()?;
     let key = key.unwrap_or_else(|| Ok(Default::default())).map_err(Fault::validation)?;
+    let attributes = attributes.projection()?;
     let mut parsing = expressions.parse()?;
-    let projection = parsing.projection()?;
+    let projection = parsing.projection()?.or(attributes);
     parsing.finish()?;
     let table = table_name(table.unwrap_or_default())?;
     Ok(Get { table, key, projection, consistency })

@@ -9,6 +9,7 @@ use crate::wire::{Fault, write_item};
 
 use super::Endpoint;
 use super::capacity::{self, Consumed, Detail};
+use super::legacy::AttributesToGet;
 use super::params::{Checked, Params, consistency, table_name};
 use super::violations::{CAPACITY, Violations};
 
@@ -78,11 +79,21 @@ impl<'a> PageParams<'a> {
         self.limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX))
     }
 
-    /// Returns what the page selects.
-    pub(super) fn select(&self, projection: Option<Projection>) -> Result<Select, Fault> {
+    /// Returns what the page selects. Errors name the parameter with the projection, of which
+    /// there is at most one.
+    pub(super) fn select(
+        &self,
+        expression: Option<Projection>,
+        attributes_to_get: Option<Projection>,
+    ) -> Result<Select, Fault> {
+        let parameter = match &attributes_to_get {
+            Some(_) => AttributesToGet::PARAMETER,
+            None => "ProjectionExpression",
+        };
+        let projection = expression.or(attributes_to_get);
         let with_projection = |what: &str| {
             Err(Fault::validation(format!(
-                "Cannot specify the ProjectionExpression when choosing to get {what}"
+                "Cannot specify the {parameter} when choosing to get {what}"
             )))
         };
         match (self.select, projection) {

@@ -1,10 +1,14 @@
 //! The parameters of a request, checked for their types.
 
+use std::collections::BTreeMap;
+
 use keyloom_store::{Consistency, TableName};
 use keyloom_value::{Item, Value};
 
 use crate::json::Json;
-use crate::wire::{DecodeError, Fault, FaultCode, item, name_map, not_convertible, value_map};
+use crate::wire::{
+    DecodeError, Fault, FaultCode, attribute_value, item, name_map, not_convertible, value_map,
+};
 
 /// The value of a parameter, or the message of the rule it breaks. The type is checked when the
 /// parameter is read; the rule is reported when the operation's order of checks reaches it.
@@ -129,6 +133,61 @@ impl<'a> Params<'a> {
     pub(super) fn values(&self, name: &str) -> Result<Option<Checked<Values>>, Fault> {
         self.json.get(name).map(|json| checked(value_map(json))).transpose()
     }
+
+    /// Reads one attribute value.
+    pub(super) fn attribute_value(&self, name: &str) -> Result<Option<Checked<Value>>, Fault> {
+        match self.json.get(name) {
+            None => Ok(None),
+            Some(json @ (Json::Object(_) | Json::List(_))) => {
+                checked(attribute_value(json)).map(Some)
+            }
+            Some(_) => Err(Fault::serialization("Unexpected field type")),
+        }
+    }
+
+    /// Reads a list of attribute values. Every one of them is checked for its shape, even if an
+    /// earlier one breaks a rule.
+    pub(super) fn attribute_values(
+        &self,
+        name: &str,
+    ) -> Result<Option<Checked<Vec<Value>>>, Fault> {
+        let Some(elements) = self.list(name)? else { return Ok(None) };
+        let values = elements.iter().map(|element| checked(attribute_value(element)));
+        let values: Vec<Checked<Value>> = values.collect::<Result<_, Fault>>()?;
+        Ok(Some(values.into_iter().collect()))
+    }
+
+    /// Reads an object of structures by arbitrary names, in the order of their names. Errors name
+    /// the class of the structures.
+    pub(super) fn structures(
+        &self,
+        name: &str,
+        class: &str,
+    ) -> Result<Option<BTreeMap<&'a str, Params<'a>>>, Fault> {
+        let members = match self.json.get(name) {
+            None => return Ok(None),
+            Some(Json::Object(members)) => members,
+            Some(Json::List(_)) => {
+                return Err(Fault::serialization(format!(
+                    "Unrecognized collection type java.util.Map<java.lang.String, \
+                     com.amazonaws.dynamodb.v20120810.{class}>"
+                )));
+            }
+            Some(_) => return Err(Fault::serialization("Unexpected field type")),
+        };
+        // The last of several members with the same name counts.
+        let last: BTreeMap<&str, &Json<'_>> =
+            members.iter().map(|(n, json)| (&**n, json)).collect();
+        let present = last.into_iter().filter(|(_, json)| **json != Json::Null);
+        let structures = present.map(|(name, json)| match json {
+            Json::Object(_) => Ok((name, Params { json })),
+            Json::List(_) => Err(Fault::serialization(format!(
+                "Unrecognized collection type class com.amazonaws.dynamodb.v20120810.{class}"
+            ))),
+            _ => Err(Fault::serialization("Unexpected value type in payload")),
+        });
+        structures.collect::<Result<_, Fault>>().map(Some)
+    }
 }
 
 /// Decodes an item.
@@ -149,16 +208,6 @@ pub(super) fn consistency(params: &Params<'_>) -> Result<Consistency, Fault> {
         Some(true) => Consistency::Strong,
         _ => Consistency::Eventual,
     })
-}
-
-/// Rejects legacy parameters and names the expression that replaces them.
-pub(super) fn refuse_legacy(params: &Params<'_>, legacy: &[(&str, &str)]) -> Result<(), Fault> {
-    match legacy.iter().find(|(name, _)| params.has(name)) {
-        Some((name, instead)) => Err(Fault::validation(format!(
-            "The legacy parameter {name} is not supported by this server: use {instead}"
-        ))),
-        None => Ok(()),
-    }
 }
 
 fn checked<T>(decoded: Result<T, DecodeError>) -> Result<Checked<T>, Fault> {

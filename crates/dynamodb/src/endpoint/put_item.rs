@@ -9,10 +9,11 @@ use crate::wire::Fault;
 use super::Endpoint;
 use super::capacity::Consumed;
 use super::expressions::Expressions;
-use super::params::{Params, refuse_legacy, table_name};
+use super::legacy::{self, Expected};
+use super::params::{Params, table_name};
 use super::refusal::{self, RequestKind};
 use super::returned::{on_failure, returns_old, write_attributes};
-use super::write_params::{LEGACY, WriteExtras, write_violations};
+use super::write_params::{WriteExtras, write_violations};
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let extras = WriteExtras::read(&params)?;
@@ -47,15 +48,19 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
 fn read(params: Params<'_>) -> Result<Put, Fault> {
     let item = params.item("Item")?;
     let expressions = Expressions::read(&params, &["ConditionExpression"])?;
+    let expected = Expected::read(&params)?;
     let mut violations = write_violations(&params)?;
     violations.required("item", item.is_some());
+    expected.violations(&mut violations);
     violations.finish()?;
-    refuse_legacy(&params, LEGACY)?;
+    legacy::refuse_mixed(&params, Expected::PARAMETERS, &expressions.given())?;
     expressions.check()?;
+    expected.check_operator()?;
     let item = item.unwrap_or_else(|| Ok(Item::new())).map_err(Fault::validation)?;
     let returns = returns_old(&params)?;
+    let expected = expected.condition()?;
     let mut parsing = expressions.parse()?;
-    let condition = parsing.condition("ConditionExpression")?;
+    let condition = parsing.condition("ConditionExpression")?.or(expected);
     parsing.finish()?;
     let table = table_name(params.text("TableName")?.unwrap_or_default())?;
     Ok(Put { table, item, condition, returns, on_failure: on_failure(&params)? })

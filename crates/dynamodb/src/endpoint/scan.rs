@@ -6,15 +6,13 @@ use crate::wire::Fault;
 
 use super::Endpoint;
 use super::expressions::Expressions;
+use super::legacy::{self, AttributesToGet, Filter};
 use super::page::{PageParams, PageSource};
-use super::params::{Params, refuse_legacy};
+use super::params::Params;
 use super::refusal::{self, RequestKind};
 
-const LEGACY: &[(&str, &str)] = &[
-    ("ScanFilter", "FilterExpression"),
-    ("ConditionalOperator", "FilterExpression"),
-    ("AttributesToGet", "ProjectionExpression"),
-];
+/// The parameters that expressions replaced, in the service's order.
+const LEGACY: &[&str] = &[AttributesToGet::PARAMETER, "ScanFilter", "ConditionalOperator"];
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let (source, scan) = read(params)?;
@@ -32,6 +30,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
 fn read(params: Params<'_>) -> Result<(PageSource, Scan), Fault> {
     let mut page = PageParams::read(&params)?;
     let expressions = Expressions::read(&params, &["ProjectionExpression", "FilterExpression"])?;
+    let (attributes, legacy_filter) = (AttributesToGet::read(&params)?, Filter::of_scan(&params)?);
     let number = params.integer("Segment")?;
     let of = params.integer("TotalSegments")?;
     let mut violations = page.violations(&params)?;
@@ -39,16 +38,21 @@ fn read(params: Params<'_>) -> Result<(PageSource, Scan), Fault> {
     violations.at_most("totalSegments", of, 1_000_000);
     violations.at_least("segment", number, 0);
     violations.at_most("segment", number, 999_999);
+    attributes.violations("attributesToGet", &mut violations);
+    legacy_filter.violations(&mut violations);
     violations.finish()?;
-    refuse_legacy(&params, LEGACY)?;
+    legacy::refuse_mixed(&params, LEGACY, &expressions.given())?;
     expressions.check()?;
+    legacy_filter.check_operator()?;
+    let attributes = attributes.projection()?;
+    let legacy_filter = legacy_filter.condition()?;
     let start = page.start_key()?;
     let segment = segment(number, of)?;
     let mut parsing = expressions.parse()?;
-    let filter = parsing.condition("FilterExpression")?;
+    let filter = parsing.condition("FilterExpression")?.or(legacy_filter);
     let projection = parsing.projection()?;
     parsing.finish()?;
-    let source = page.source(page.select(projection)?)?;
+    let source = page.source(page.select(projection, attributes)?)?;
     let scan = Scan {
         table: source.table.clone(),
         index: source.index.clone(),

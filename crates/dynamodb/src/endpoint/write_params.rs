@@ -11,10 +11,6 @@ use super::indexes::write_collection_metrics;
 use super::params::Params;
 use super::violations::{CAPACITY, METRICS, ON_FAILURE, RETURN_VALUES, Violations};
 
-/// Legacy parameters, with the expressions that replace them.
-pub(super) const LEGACY: &[(&str, &str)] =
-    &[("Expected", "ConditionExpression"), ("ConditionalOperator", "ConditionExpression")];
-
 /// What a write can return besides an image.
 #[derive(Clone, Copy)]
 pub(super) struct WriteExtras {

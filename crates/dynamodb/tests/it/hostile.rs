@@ -40,6 +40,9 @@ const SEEDS: &[&str] = &[
     r##"{"RequestItems":{"tasks":{"Keys":[{"list":{"S":"a"},"id":{"S":"1"}}],"ProjectionExpression":"a, b.c"}}}"##,
     r##"{"RequestItems":{"tasks":[{"PutRequest":{"Item":{"list":{"S":"a"},"id":{"S":"2"}}}},{"DeleteRequest":{"Key":{"list":{"S":"a"},"id":{"S":"3"}}}}]},"ReturnConsumedCapacity":"TOTAL"}"##,
     r##"{"TransactItems":[{"Put":{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"2"}}}},{"ConditionCheck":{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"3"}},"ConditionExpression":"attribute_exists(id)"}}],"ClientRequestToken":"t"}"##,
+    r##"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"}},"AttributeUpdates":{"a":{"Value":{"N":"1"}},"b":{"Action":"ADD","Value":{"L":[{"N":"1"}]}},"c":{"Action":"DELETE"},"d":{"Action":"DELETE","Value":{"SS":["a"]}}},"Expected":{"a":{"Exists":false},"b":{"ComparisonOperator":"BETWEEN","AttributeValueList":[{"N":"1"},{"N":"2"}]},"c":{"Value":{"S":"x"}}},"ConditionalOperator":"OR","ReturnValues":"ALL_NEW"}"##,
+    r##"{"TableName":"tasks","IndexName":"by_due","KeyConditions":{"list":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"a"}]},"due":{"ComparisonOperator":"GE","AttributeValueList":[{"N":"1"}]}},"QueryFilter":{"id":{"ComparisonOperator":"IN","AttributeValueList":[{"S":"1"}]},"title":{"ComparisonOperator":"NOT_CONTAINS","AttributeValueList":[{"S":"x"}]}},"ScanFilter":{"id":{"ComparisonOperator":"BEGINS_WITH","AttributeValueList":[{"S":"1"}]},"x":{"ComparisonOperator":"NULL"}},"ConditionalOperator":"AND","AttributesToGet":["id","due"],"Limit":3}"##,
+    r##"{"RequestItems":{"tasks":{"Keys":[{"list":{"S":"a"},"id":{"S":"1"}}],"AttributesToGet":["a","b.c"]}}}"##,
     r##"{"StreamArn":"arn:aws:dynamodb:us-east-1:000000000000:table/tasks/stream/x","ShardId":"shardId-00000000000000000000-all","ShardIteratorType":"LATEST","ShardIterator":"a|b|1"}"##,
 ];
 

@@ -342,7 +342,7 @@ fn errors_are_reported_in_the_order_of_the_service() {
         (
             "PutItem",
             r##"{"TableName":"tasks","Item":{},"Expected":{}}"##,
-            "!ValidationException: The legacy parameter Expected is not supported by this server: use ConditionExpression",
+            "!ValidationException: One or more parameter values were invalid: Missing the key list in the item",
         ),
         (
             "GetItem",

@@ -7,6 +7,7 @@ mod expression_errors;
 mod generators;
 mod hostile;
 mod items;
+mod legacy;
 mod paging;
 mod printing;
 #[cfg(feature = "remote")]

@@ -120,6 +120,10 @@ fn contains_bytes(haystack: &[u8], needle: &[u8]) -> bool {
     if needle.is_empty() {
         return true;
     }
+    if needle.len() > haystack.len() {
+        // Not even prepared: it may be long, and there may be many short haystacks.
+        return false;
+    }
     let borders = borders(needle);
     let mut matched = 0;
     for &byte in haystack {
