@@ -5,7 +5,8 @@ mod encode;
 mod fault;
 
 pub(crate) use decode::{
-    DecodeError, TOO_DEEP, item, name_map, not_convertible, number_error, value_map,
+    DecodeError, TOO_DEEP, attribute_value, item, name_map, not_convertible, number_error,
+    value_map,
 };
 pub(crate) use encode::{write_item, write_value};
 pub(crate) use fault::{Fault, FaultCode, Reason, Throttling};

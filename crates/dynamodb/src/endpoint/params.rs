@@ -4,7 +4,9 @@ use keyloom_store::{Consistency, TableName};
 use keyloom_value::{Item, Value};
 
 use crate::json::Json;
-use crate::wire::{DecodeError, Fault, FaultCode, item, name_map, not_convertible, value_map};
+use crate::wire::{
+    DecodeError, Fault, FaultCode, attribute_value, item, name_map, not_convertible, value_map,
+};
 
 /// The value of a parameter, or the message of the rule it breaks. The type is checked when the
 /// parameter is read; the rule is reported when the operation's order of checks reaches it.
@@ -119,6 +121,24 @@ impl<'a> Params<'a> {
 
     pub(super) fn item(&self, name: &str) -> Result<Option<Checked<Item>>, Fault> {
         self.json.get(name).map(|json| checked(item(json))).transpose()
+    }
+
+    /// Reads a list of attribute values.
+    pub(super) fn attribute_values(
+        &self,
+        name: &str,
+    ) -> Result<Option<Checked<Vec<Value>>>, Fault> {
+        let Some(elements) = self.list(name)? else { return Ok(None) };
+        let mut values = Ok(Vec::with_capacity(elements.len()));
+        for element in elements {
+            // All of them are decoded: a wrong type anywhere comes before a broken rule.
+            match (checked(attribute_value(element))?, &mut values) {
+                (Ok(value), Ok(values)) => values.push(value),
+                (Err(why), Ok(_)) => values = Err(why),
+                (_, Err(_)) => {}
+            }
+        }
+        Ok(Some(values))
     }
 
     pub(super) fn names(&self, name: &str) -> Result<Option<Vec<(String, String)>>, Fault> {

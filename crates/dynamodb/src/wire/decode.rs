@@ -31,6 +31,11 @@ pub(crate) fn item(json: &Json<'_>) -> Result<Item, DecodeError> {
     map(json, 0)
 }
 
+/// Decodes one attribute value.
+pub(crate) fn attribute_value(json: &Json<'_>) -> Result<Value, DecodeError> {
+    value(json, 0)
+}
+
 /// Decodes `ExpressionAttributeValues`, in order.
 pub(crate) fn value_map(json: &Json<'_>) -> Result<Vec<(String, Value)>, DecodeError> {
     let members = members(json)?;

@@ -16,6 +16,9 @@ const OPERATIONS: &[&str] = &[
     "BatchWriteItem",
     "TransactWriteItems",
     "TransactGetItems",
+    "ExecuteStatement",
+    "BatchExecuteStatement",
+    "ExecuteTransaction",
     "CreateTable",
     "UpdateTable",
     "DescribeTable",
@@ -40,6 +43,9 @@ const SEEDS: &[&str] = &[
     r##"{"RequestItems":{"tasks":{"Keys":[{"list":{"S":"a"},"id":{"S":"1"}}],"ProjectionExpression":"a, b.c"}}}"##,
     r##"{"RequestItems":{"tasks":[{"PutRequest":{"Item":{"list":{"S":"a"},"id":{"S":"2"}}}},{"DeleteRequest":{"Key":{"list":{"S":"a"},"id":{"S":"3"}}}}]},"ReturnConsumedCapacity":"TOTAL"}"##,
     r##"{"TransactItems":[{"Put":{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"2"}}}},{"ConditionCheck":{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"3"}},"ConditionExpression":"attribute_exists(id)"}}],"ClientRequestToken":"t"}"##,
+    r##"{"Statement":"SELECT * FROM tasks WHERE \"list\" = ? AND id > '1' ORDER BY id DESC","Parameters":[{"S":"a"}],"Limit":2,"ConsistentRead":true,"NextToken":"eyJvZiI6IjAifQ"}"##,
+    r##"{"Statements":[{"Statement":"UPDATE tasks SET a = ?, b = b + 1 WHERE \"list\" = 'a' AND id = '1' RETURNING ALL NEW *","Parameters":[{"L":[{"N":"1"}]}]},{"Statement":"INSERT INTO tasks VALUE {'list':'a','id':?}","Parameters":[{"S":"2"}]}]}"##,
+    r##"{"TransactStatements":[{"Statement":"DELETE FROM tasks WHERE \"list\" = 'a' AND id = ?","Parameters":[{"S":"1"}]},{"Statement":"EXISTS(SELECT * FROM tasks WHERE \"list\" = 'a' AND id = '3' AND x IS MISSING)"}],"ClientRequestToken":"t"}"##,
     r##"{"StreamArn":"arn:aws:dynamodb:us-east-1:000000000000:table/tasks/stream/x","ShardId":"shardId-00000000000000000000-all","ShardIteratorType":"LATEST","ShardIterator":"a|b|1"}"##,
 ];
 
@@ -210,6 +216,6 @@ fn unknown_operations_differ_from_unsupported_ones() {
     {
         assert_eq!(service.raw(target, b"{}").body, unknown, "{target}");
     }
-    let known = service.raw("DynamoDB_20120810.ExecuteStatement", b"{}");
+    let known = service.raw("DynamoDB_20120810.ExportTableToPointInTime", b"{}");
     assert!(known.body.contains("is not supported by this server"), "{}", known.body);
 }

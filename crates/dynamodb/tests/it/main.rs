@@ -8,6 +8,7 @@ mod generators;
 mod hostile;
 mod items;
 mod paging;
+mod partiql;
 mod printing;
 #[cfg(feature = "remote")]
 mod remote;
