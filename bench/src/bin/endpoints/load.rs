@@ -14,6 +14,7 @@ pub(crate) enum Work {
     Get,
     Query,
     Transact,
+    Statement,
 }
 
 impl Work {
@@ -23,6 +24,7 @@ impl Work {
             Work::Get => "GetItem 1 KB",
             Work::Query => "Query 20 × 1 KB",
             Work::Transact => "TransactWriteItems of 4",
+            Work::Statement => "ExecuteStatement by key, 1 KB",
         }
     }
 
@@ -54,6 +56,12 @@ impl Work {
                     &format!(r#"{{"TransactItems":[{}]}}"#, puts.join(",")),
                 )
             }
+            Work::Statement => request(
+                "ExecuteStatement",
+                &format!(
+                    r#"{{"Statement":"SELECT * FROM \"load\" WHERE pk = ? AND sk = {row}","Parameters":[{{"S":"p{partition}"}}],"ConsistentRead":true}}"#
+                ),
+            ),
         }
     }
 }

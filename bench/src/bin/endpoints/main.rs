@@ -47,7 +47,7 @@ fn main() -> Result<(), String> {
         };
         let load = Load::prepare(running.port);
         for clients in [1, 16] {
-            for work in [Work::Put, Work::Get, Work::Query, Work::Transact] {
+            for work in [Work::Put, Work::Get, Work::Query, Work::Transact, Work::Statement] {
                 report(&contestant, clients, work, &load.run(work, clients, round));
             }
         }
@@ -61,7 +61,7 @@ fn compare_builds(other: PathBuf, round: Duration) -> Result<(), String> {
     let running: Vec<Running> = builds.iter().map(Contestant::start).collect::<Result<_, _>>()?;
     let loads: Vec<Load> = running.iter().map(|running| Load::prepare(running.port)).collect();
     for clients in [1, 16] {
-        for work in [Work::Put, Work::Get, Work::Query, Work::Transact] {
+        for work in [Work::Put, Work::Get, Work::Query, Work::Transact, Work::Statement] {
             let mut rounds: Vec<Vec<Outcome>> = loads.iter().map(|_| vec![]).collect();
             for _ in 0..ROUNDS {
                 for (load, outcomes) in loads.iter().zip(&mut rounds) {
