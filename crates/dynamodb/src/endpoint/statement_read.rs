@@ -143,7 +143,7 @@ impl Selection {
                 let scan = Scan {
                     index: self.source.index.clone(),
                     filter: filter.clone(),
-                    select: self.select(&[]),
+                    select: self.select(vec![]),
                     limit,
                     start: position.start.clone(),
                     consistency: self.source.consistency,
@@ -173,10 +173,9 @@ impl Selection {
             return Read { request: Request::Get(get), filter: None };
         }
         let (mut here, there) = branch.divided(schema);
+        let names = branch.filter_names();
         // The store refuses a filter on what the index does not project; some branches have one.
-        let is_projected =
-            |name: &Name| self.index.as_ref().is_none_or(|index| projects(&self.spec, index, name));
-        let there = match branch.filter_names().iter().all(is_projected) {
+        let there = match names.iter().all(|name| self.is_projected(name)) {
             true => there,
             false => {
                 here.extend(there);
@@ -186,7 +185,7 @@ impl Selection {
         let query = Query {
             index: self.source.index.clone(),
             filter: all_of(there),
-            select: self.select(&here),
+            select: self.select(if here.is_empty() { vec![] } else { names }),
             direction,
             limit,
             start: position.start.clone(),
@@ -197,29 +196,16 @@ impl Selection {
     }
 
     /// Returns what the store should return: the attributes of the columns, and those that are
-    /// filtered here.
-    fn select(&self, filters: &[Condition]) -> keyloom_store::Select {
+    /// filtered here. What an index does not have is missing to a filter.
+    fn select(&self, filtered: Vec<Name>) -> keyloom_store::Select {
         let Columns::Listed(columns) = &self.columns else { return keyloom_store::Select::All };
         let roots = columns.iter().map(|column| column.path.root().clone());
-        let keys = self.spec.key.attributes();
-        let index_keys = self.index.iter().flat_map(|index| index.key.attributes());
-        let keys = keys.chain(index_keys).map(|part| part.name.clone());
-        match filters.is_empty() {
-            true => keyloom_store::Select::Parts(Projection::names(roots)),
-            // Filters are rare here, and name keys: all that the index has is the simplest superset.
-            false if self.is_local_fetch() => {
-                keyloom_store::Select::Parts(Projection::names(roots.chain(keys)))
-            }
-            false => keyloom_store::Select::All,
-        }
+        let filtered = filtered.into_iter().filter(|name| self.is_projected(name));
+        keyloom_store::Select::Parts(Projection::names(roots.chain(filtered)))
     }
 
-    /// Whether a column is read from the table although a local index is read.
-    fn is_local_fetch(&self) -> bool {
-        let (Columns::Listed(columns), Some(index)) = (&self.columns, &self.index) else {
-            return false;
-        };
-        columns.iter().any(|column| !projects(&self.spec, index, column.path.root()))
+    fn is_projected(&self, name: &Name) -> bool {
+        self.index.as_ref().is_none_or(|index| projects(&self.spec, index, name))
     }
 
     async fn send(&self, endpoint: &Endpoint, request: Request) -> Result<Page, Fault> {

@@ -18,7 +18,8 @@ fn service() -> Service {
             {"IndexName":"gsi-inc","KeySchema":[{"AttributeName":"g2","KeyType":"HASH"}],"Projection":{"ProjectionType":"INCLUDE","NonKeyAttributes":["proj"]}},
             {"IndexName":"gsi-two","KeySchema":[{"AttributeName":"g","KeyType":"HASH"},{"AttributeName":"g2","KeyType":"HASH"},{"AttributeName":"l","KeyType":"RANGE"}],"Projection":{"ProjectionType":"ALL"}}],
         "LocalSecondaryIndexes":[
-            {"IndexName":"lsi-keys","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"l","KeyType":"RANGE"}],"Projection":{"ProjectionType":"KEYS_ONLY"}}]}"#,
+            {"IndexName":"lsi-keys","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"l","KeyType":"RANGE"}],"Projection":{"ProjectionType":"KEYS_ONLY"}},
+            {"IndexName":"lsi-inc","KeySchema":[{"AttributeName":"pk","KeyType":"HASH"},{"AttributeName":"l","KeyType":"RANGE"}],"Projection":{"ProjectionType":"INCLUDE","NonKeyAttributes":["proj"]}}]}"#,
     );
     for (pk, sk, rest) in [
         (
@@ -97,6 +98,15 @@ fn an_index_is_read_by_its_own_key() {
             (
                 "SELECT np, l FROM \"idx\".\"lsi-keys\" WHERE pk = 'p' AND l > 'k1' AND NOT l = 'k2'",
                 r#"[{"l":{"S":"k4"},"np":{"S":"np4"}}]"#,
+            ),
+            // A filter on the key and on another attribute, neither of which is returned.
+            (
+                "SELECT np FROM \"idx\".\"lsi-inc\" WHERE pk = 'p' AND (l <> 'k1' OR proj = 'proj1')",
+                r#"[{"np":{"S":"np1"}},{"np":{"S":"np2"}},{"np":{"S":"np4"}}]"#,
+            ),
+            (
+                "SELECT np FROM \"idx\".\"gsi-all\" WHERE g = 'x' AND (sk <> 's1' OR proj = 'proj1')",
+                r#"[{"np":{"S":"np1"}},{"np":{"S":"np4"}}]"#,
             ),
         ],
     );
