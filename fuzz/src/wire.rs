@@ -25,6 +25,9 @@ const OPERATIONS: &[&str] = &[
     "ListTables",
     "UpdateTimeToLive",
     "TagResource",
+    "ExecuteStatement",
+    "BatchExecuteStatement",
+    "ExecuteTransaction",
 ];
 
 fn call(endpoint: &Endpoint, operation: &str, body: &[u8]) -> (u16, serde_json::Value) {

@@ -5,17 +5,21 @@
 //! on the table), calls the store, and writes the response. Nothing here knows HTTP.
 
 mod arn;
+mod batch_execute_statement;
 mod batch_get_item;
 mod batch_write_item;
 mod capacity;
 mod create_table;
 mod delete_item;
 mod dispatch;
+mod execute_statement;
+mod execute_transaction;
 mod expressions;
 mod get_item;
 mod indexes;
 mod legacy;
 mod limits;
+mod next_token;
 mod page;
 mod params;
 mod put_item;
@@ -26,6 +30,9 @@ mod returned;
 mod scan;
 mod service;
 mod settings;
+mod statement;
+mod statement_read;
+mod statement_write;
 mod stream_shards;
 mod streams;
 mod table_description;

@@ -16,6 +16,8 @@ mod substitutions;
 mod syntax;
 mod update;
 
+pub(crate) use condition::{checked_between, checked_call, checked_compare, checked_size};
 pub use error::ExpressionError;
 pub use print::Printer;
 pub use substitutions::Substitutions;
+pub(crate) use update::refused as refused_update;

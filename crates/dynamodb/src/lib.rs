@@ -44,6 +44,7 @@ mod expression;
 mod index_rows;
 mod item_json;
 mod json;
+mod partiql;
 #[cfg(feature = "remote")]
 mod remote;
 mod strict;

@@ -15,11 +15,18 @@ pub(crate) enum Work {
     Query,
     LegacyQuery,
     Transact,
+    Statement,
 }
 
 impl Work {
-    pub(crate) const ALL: [Work; 5] =
-        [Work::Put, Work::Get, Work::Query, Work::LegacyQuery, Work::Transact];
+    pub(crate) const ALL: [Work; 6] = [
+        Work::Put,
+        Work::Get,
+        Work::Query,
+        Work::LegacyQuery,
+        Work::Transact,
+        Work::Statement,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
@@ -28,6 +35,7 @@ impl Work {
             Work::Query => "Query 20 × 1 KB",
             Work::LegacyQuery => "Query 20 × 1 KB, KeyConditions",
             Work::Transact => "TransactWriteItems of 4",
+            Work::Statement => "ExecuteStatement by key, 1 KB",
         }
     }
 
@@ -65,6 +73,12 @@ impl Work {
                     &format!(r#"{{"TransactItems":[{}]}}"#, puts.join(",")),
                 )
             }
+            Work::Statement => request(
+                "ExecuteStatement",
+                &format!(
+                    r#"{{"Statement":"SELECT * FROM \"load\" WHERE pk = ? AND sk = {row}","Parameters":[{{"S":"p{partition}"}}],"ConsistentRead":true}}"#
+                ),
+            ),
         }
     }
 }

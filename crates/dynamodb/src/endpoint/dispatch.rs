@@ -9,9 +9,10 @@ use crate::wire::{Fault, FaultCode};
 use super::Endpoint;
 use super::params::Params;
 use super::{
-    batch_get_item, batch_write_item, create_table, delete_item, get_item, limits, put_item, query,
-    scan, streams, tables, tags, time_to_live, transact_get_items, transact_write_items,
-    update_item, update_table,
+    batch_execute_statement, batch_get_item, batch_write_item, create_table, delete_item,
+    execute_statement, execute_transaction, get_item, limits, put_item, query, scan, streams,
+    tables, tags, time_to_live, transact_get_items, transact_write_items, update_item,
+    update_table,
 };
 
 /// A response of the service.
@@ -62,6 +63,9 @@ impl Endpoint {
             Operation::BatchWriteItem => batch_write_item::run(self, params).await,
             Operation::TransactWriteItems => transact_write_items::run(self, params).await,
             Operation::TransactGetItems => transact_get_items::run(self, params).await,
+            Operation::ExecuteStatement => execute_statement::run(self, params).await,
+            Operation::BatchExecuteStatement => batch_execute_statement::run(self, params).await,
+            Operation::ExecuteTransaction => execute_transaction::run(self, params).await,
             Operation::CreateTable => create_table::run(self, params).await,
             Operation::DescribeTable => tables::describe(self, params).await,
             Operation::ListTables => tables::list(self, params).await,
@@ -85,6 +89,7 @@ impl Endpoint {
 /// A supported operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Operation {
+    BatchExecuteStatement,
     BatchGetItem,
     BatchWriteItem,
     CreateTable,
@@ -95,6 +100,8 @@ enum Operation {
     DescribeStream,
     DescribeTable,
     DescribeTimeToLive,
+    ExecuteStatement,
+    ExecuteTransaction,
     GetItem,
     GetRecords,
     GetShardIterator,
@@ -134,6 +141,7 @@ impl Operation {
 
     fn from_table_name(name: &str) -> Option<Operation> {
         Some(match name {
+            "BatchExecuteStatement" => Operation::BatchExecuteStatement,
             "BatchGetItem" => Operation::BatchGetItem,
             "BatchWriteItem" => Operation::BatchWriteItem,
             "CreateTable" => Operation::CreateTable,
@@ -143,6 +151,8 @@ impl Operation {
             "DescribeLimits" => Operation::DescribeLimits,
             "DescribeTable" => Operation::DescribeTable,
             "DescribeTimeToLive" => Operation::DescribeTimeToLive,
+            "ExecuteStatement" => Operation::ExecuteStatement,
+            "ExecuteTransaction" => Operation::ExecuteTransaction,
             "GetItem" => Operation::GetItem,
             "ListTables" => Operation::ListTables,
             "ListTagsOfResource" => Operation::ListTagsOfResource,
@@ -174,12 +184,12 @@ impl Operation {
 /// Operations that the service has and this endpoint does not.
 #[rustfmt::skip] // A table: as many in a line as fit.
 const UNSUPPORTED: &[&str] = &[
-    "BatchExecuteStatement", "CreateBackup", "CreateGlobalTable", "DeleteBackup",
+    "CreateBackup", "CreateGlobalTable", "DeleteBackup",
     "DeleteResourcePolicy", "DescribeBackup", "DescribeContinuousBackups",
     "DescribeContributorInsights", "DescribeExport", "DescribeGlobalTable",
     "DescribeGlobalTableSettings", "DescribeImport", "DescribeKinesisStreamingDestination",
     "DescribeTableReplicaAutoScaling", "DisableKinesisStreamingDestination",
-    "EnableKinesisStreamingDestination", "ExecuteStatement", "ExecuteTransaction",
+    "EnableKinesisStreamingDestination",
     "ExportTableToPointInTime", "GetResourcePolicy", "ImportTable", "ListBackups",
     "ListContributorInsights", "ListExports", "ListGlobalTables", "ListImports",
     "PutResourcePolicy", "RestoreTableFromBackup", "RestoreTableToPointInTime",

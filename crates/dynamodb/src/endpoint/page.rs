@@ -165,7 +165,7 @@ impl PageSource {
         writer.finish()
     }
 
-    fn consumed(&self, index: Option<&IndexSpec>, page: &Page) -> Consumed {
+    pub(super) fn consumed(&self, index: Option<&IndexSpec>, page: &Page) -> Consumed {
         let bytes = usize::try_from(page.scanned_bytes).unwrap_or(usize::MAX);
         let units = units::read_units(bytes, self.consistency);
         match index {

@@ -53,7 +53,11 @@ fn write_found(w: &mut Writer, item: Option<&Item>, projection: Option<&Projecti
 }
 
 /// An invalid key cancels the transaction, with a reason for that action.
-async fn refused(endpoint: &Endpoint, gets: &[Get], error: keyloom_store::Error) -> Fault {
+pub(super) async fn refused(
+    endpoint: &Endpoint,
+    gets: &[Get],
+    error: keyloom_store::Error,
+) -> Fault {
     let mut reasons = vec![Reason::NONE; gets.len()];
     if let keyloom_store::Error::Invalid(invalid) = &error {
         for (get, reason) in gets.iter().zip(&mut reasons) {

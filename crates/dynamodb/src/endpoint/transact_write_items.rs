@@ -37,7 +37,7 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
 
 /// Reads the table of each action and the item before it. If the same items are written
 /// concurrently, the reported units may be based on either version.
-async fn before(
+pub(super) async fn before(
     endpoint: &Endpoint,
     actions: &[TransactAction],
 ) -> Vec<Option<(TableSpec, Option<Item>)>> {
@@ -59,7 +59,7 @@ async fn before(
     images
 }
 
-fn write_extras(
+pub(super) fn write_extras(
     w: &mut Writer,
     extras: WriteExtras,
     actions: &[TransactAction],
@@ -101,7 +101,11 @@ fn write_extras(
 }
 
 /// An action that breaks a rule cancels the transaction, with a reason for that action.
-async fn refused(endpoint: &Endpoint, actions: &[TransactAction], error: Error) -> Fault {
+pub(super) async fn refused(
+    endpoint: &Endpoint,
+    actions: &[TransactAction],
+    error: Error,
+) -> Fault {
     if let Error::Invalid(invalid) = &error {
         for (position, action) in actions.iter().enumerate() {
             let Ok(table) = endpoint.store.describe_table(action.table().clone()).await else {

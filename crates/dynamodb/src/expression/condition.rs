@@ -75,10 +75,7 @@ impl Resolver<'_> {
             Node::Compare(pair, comparison) => self.comparison(pair, *comparison)?,
             Node::Between(parts) => {
                 let [operand, low, high] = &**parts;
-                let operand = self.operand(operand)?;
-                let (low, high) = (self.operand(low)?, self.operand(high)?);
-                check_bounds(&low, &high)?;
-                Condition::Between { operand, low, high }
+                checked_between(self.operand(operand)?, self.operand(low)?, self.operand(high)?)?
             }
             Node::In(operand, choices) => Condition::In {
                 operand: self.operand(operand)?,
@@ -105,21 +102,7 @@ impl Resolver<'_> {
         comparison: Comparison,
     ) -> Result<Condition, ExpressionError> {
         let [left, right] = pair;
-        let (left, right) = (self.operand(left)?, self.operand(right)?);
-        check_distinct(comparison.symbol(), &left, &right)?;
-        match comparison {
-            Comparison::Equal | Comparison::NotEqual => {}
-            Comparison::Less
-            | Comparison::LessOrEqual
-            | Comparison::Greater
-            | Comparison::GreaterOrEqual => {
-                for operand in [&left, &right] {
-                    let ordered = [ValueType::S, ValueType::N, ValueType::B];
-                    check_type(comparison.symbol(), operand, &ordered)?;
-                }
-            }
-        }
-        Ok(Condition::Compare { left, comparison, right })
+        checked_compare(self.operand(left)?, comparison, self.operand(right)?)
     }
 
     fn function(
@@ -129,31 +112,7 @@ impl Resolver<'_> {
     ) -> Result<Condition, ExpressionError> {
         let operands: Vec<Operand> =
             arguments.iter().map(|node| self.operand(node)).collect::<Result<_, _>>()?;
-        check_count(name, operands.len())?;
-        let mut operands = operands.into_iter();
-        match (name, operands.next(), operands.next()) {
-            ("attribute_exists", Some(operand), _) => Ok(Condition::Exists(path(name, operand)?)),
-            ("attribute_not_exists", Some(operand), _) => {
-                Ok(Condition::Missing(path(name, operand)?))
-            }
-            ("attribute_type", Some(left), Some(right)) => {
-                check_distinct(name, &left, &right)?;
-                let value_type = type_named(name, &right)?;
-                Ok(Condition::HasType(path(name, left)?, value_type))
-            }
-            ("begins_with", Some(left), Some(right)) => {
-                check_distinct(name, &left, &right)?;
-                for operand in [&left, &right] {
-                    check_type(name, operand, &[ValueType::S, ValueType::B])?;
-                }
-                Ok(Condition::BeginsWith(left, right))
-            }
-            ("contains", Some(left), Some(right)) => {
-                check_distinct(name, &left, &right)?;
-                Ok(Condition::Contains(left, right))
-            }
-            _ => refuse(format!("Invalid function name; function: {name}")),
-        }
+        checked_call(name, operands)
     }
 
     fn operand(&mut self, node: &Node<'_>) -> Result<Operand, ExpressionError> {
@@ -161,19 +120,84 @@ impl Resolver<'_> {
             Node::Path(path) => Ok(Operand::Path(self.substitutions.path(path)?)),
             Node::Value(placeholder) => Ok(Operand::Value(self.substitutions.value(placeholder)?)),
             Node::Function { name, arguments } => {
-                check_count(name, arguments.len())?;
-                match arguments.first().map(|argument| self.operand(argument)).transpose()? {
-                    Some(Operand::Path(path)) => Ok(Operand::Size(path)),
-                    Some(Operand::Value(value)) => size_of(name, &value),
-                    Some(Operand::Size(_)) => refuse(format!(
-                        "Incorrect operand type for operator or function; operator or function: \
-                         {name}, operand type: N"
-                    )),
-                    None => check_count(name, 0).and(refuse("An operand is missing;")),
-                }
+                let operands = arguments.iter().map(|node| self.operand(node));
+                checked_size(name, operands.collect::<Result<_, _>>()?)
             }
             _ => refuse("A condition is not an operand;"),
         }
+    }
+}
+
+/// Compares two operands, if the operator accepts their types.
+pub(crate) fn checked_compare(
+    left: Operand,
+    comparison: Comparison,
+    right: Operand,
+) -> Result<Condition, ExpressionError> {
+    check_distinct(comparison.symbol(), &left, &right)?;
+    match comparison {
+        Comparison::Equal | Comparison::NotEqual => {}
+        Comparison::Less
+        | Comparison::LessOrEqual
+        | Comparison::Greater
+        | Comparison::GreaterOrEqual => {
+            for operand in [&left, &right] {
+                let ordered = [ValueType::S, ValueType::N, ValueType::B];
+                check_type(comparison.symbol(), operand, &ordered)?;
+            }
+        }
+    }
+    Ok(Condition::Compare { left, comparison, right })
+}
+
+/// Tests whether an operand is between two others, if these can be bounds.
+pub(crate) fn checked_between(
+    operand: Operand,
+    low: Operand,
+    high: Operand,
+) -> Result<Condition, ExpressionError> {
+    check_bounds(&low, &high)?;
+    Ok(Condition::Between { operand, low, high })
+}
+
+/// Calls a function that is a condition.
+pub(crate) fn checked_call(
+    name: &str,
+    operands: Vec<Operand>,
+) -> Result<Condition, ExpressionError> {
+    check_count(name, operands.len())?;
+    let mut operands = operands.into_iter();
+    match (name, operands.next(), operands.next()) {
+        ("attribute_exists", Some(operand), _) => Ok(Condition::Exists(path(name, operand)?)),
+        ("attribute_not_exists", Some(operand), _) => Ok(Condition::Missing(path(name, operand)?)),
+        ("attribute_type", Some(left), Some(right)) => {
+            check_distinct(name, &left, &right)?;
+            let value_type = type_named(name, &right)?;
+            Ok(Condition::HasType(path(name, left)?, value_type))
+        }
+        ("begins_with", Some(left), Some(right)) => {
+            check_distinct(name, &left, &right)?;
+            for operand in [&left, &right] {
+                check_type(name, operand, &[ValueType::S, ValueType::B])?;
+            }
+            Ok(Condition::BeginsWith(left, right))
+        }
+        ("contains", Some(left), Some(right)) => {
+            check_distinct(name, &left, &right)?;
+            Ok(Condition::Contains(left, right))
+        }
+        _ => refuse(format!("Invalid function name; function: {name}")),
+    }
+}
+
+/// Calls `size`, the function that is an operand.
+pub(crate) fn checked_size(name: &str, operands: Vec<Operand>) -> Result<Operand, ExpressionError> {
+    check_count(name, operands.len())?;
+    match operands.into_iter().next() {
+        Some(Operand::Path(path)) => Ok(Operand::Size(path)),
+        Some(Operand::Value(value)) => size_of(name, &value),
+        Some(Operand::Size(_)) => refuse(incorrect_type(name, "N")),
+        None => check_count(name, 0).and(refuse("An operand is missing;")),
     }
 }
 

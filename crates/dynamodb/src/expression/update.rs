@@ -117,7 +117,7 @@ fn function(
 }
 
 /// Returns the service's message for an update that is invalid for every item.
-fn refused(error: &UpdateError) -> ExpressionError {
+pub(crate) fn refused(error: &UpdateError) -> ExpressionError {
     match error {
         UpdateError::Clash(clash) => ExpressionError::clash(clash),
         UpdateError::OperandType { operator, found, .. } => {

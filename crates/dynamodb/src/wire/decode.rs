@@ -31,7 +31,7 @@ pub(crate) fn item(json: &Json<'_>) -> Result<Item, DecodeError> {
     map(json, 0)
 }
 
-/// Decodes one value.
+/// Decodes one attribute value.
 pub(crate) fn attribute_value(json: &Json<'_>) -> Result<Value, DecodeError> {
     value(json, 0)
 }

@@ -49,6 +49,7 @@ pub(crate) enum FaultCode {
     ResourceInUse,
     LimitExceeded,
     ConditionalCheckFailed,
+    DuplicateItem,
     TransactionCanceled,
     IdempotentParameterMismatch,
     TrimmedDataAccess,
@@ -74,6 +75,7 @@ impl FaultCode {
             FaultCode::ConditionalCheckFailed => {
                 "com.amazonaws.dynamodb.v20120810#ConditionalCheckFailedException"
             }
+            FaultCode::DuplicateItem => "com.amazonaws.dynamodb.v20120810#DuplicateItemException",
             FaultCode::TransactionCanceled => {
                 "com.amazonaws.dynamodb.v20120810#TransactionCanceledException"
             }
@@ -112,6 +114,7 @@ impl FaultCode {
             | FaultCode::ResourceInUse
             | FaultCode::LimitExceeded
             | FaultCode::ConditionalCheckFailed
+            | FaultCode::DuplicateItem
             | FaultCode::TransactionCanceled
             | FaultCode::IdempotentParameterMismatch
             | FaultCode::TrimmedDataAccess

@@ -16,6 +16,9 @@ const OPERATIONS: &[&str] = &[
     "BatchWriteItem",
     "TransactWriteItems",
     "TransactGetItems",
+    "ExecuteStatement",
+    "BatchExecuteStatement",
+    "ExecuteTransaction",
     "CreateTable",
     "UpdateTable",
     "DescribeTable",
@@ -43,6 +46,9 @@ const SEEDS: &[&str] = &[
     r##"{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"}},"AttributeUpdates":{"a":{"Value":{"N":"1"}},"b":{"Action":"ADD","Value":{"L":[{"N":"1"}]}},"c":{"Action":"DELETE"},"d":{"Action":"DELETE","Value":{"SS":["a"]}}},"Expected":{"a":{"Exists":false},"b":{"ComparisonOperator":"BETWEEN","AttributeValueList":[{"N":"1"},{"N":"2"}]},"c":{"Value":{"S":"x"}}},"ConditionalOperator":"OR","ReturnValues":"ALL_NEW"}"##,
     r##"{"TableName":"tasks","IndexName":"by_due","KeyConditions":{"list":{"ComparisonOperator":"EQ","AttributeValueList":[{"S":"a"}]},"due":{"ComparisonOperator":"GE","AttributeValueList":[{"N":"1"}]}},"QueryFilter":{"id":{"ComparisonOperator":"IN","AttributeValueList":[{"S":"1"}]},"title":{"ComparisonOperator":"NOT_CONTAINS","AttributeValueList":[{"S":"x"}]}},"ScanFilter":{"id":{"ComparisonOperator":"BEGINS_WITH","AttributeValueList":[{"S":"1"}]},"x":{"ComparisonOperator":"NULL"}},"ConditionalOperator":"AND","AttributesToGet":["id","due"],"Limit":3}"##,
     r##"{"RequestItems":{"tasks":{"Keys":[{"list":{"S":"a"},"id":{"S":"1"}}],"AttributesToGet":["a","b.c"]}}}"##,
+    r##"{"Statement":"SELECT * FROM tasks WHERE \"list\" = ? AND id > '1' ORDER BY id DESC","Parameters":[{"S":"a"}],"Limit":2,"ConsistentRead":true,"NextToken":"eyJvZiI6IjAifQ"}"##,
+    r##"{"Statements":[{"Statement":"UPDATE tasks SET a = ?, b = b + 1 WHERE \"list\" = 'a' AND id = '1' RETURNING ALL NEW *","Parameters":[{"L":[{"N":"1"}]}]},{"Statement":"INSERT INTO tasks VALUE {'list':'a','id':?}","Parameters":[{"S":"2"}]}]}"##,
+    r##"{"TransactStatements":[{"Statement":"DELETE FROM tasks WHERE \"list\" = 'a' AND id = ?","Parameters":[{"S":"1"}]},{"Statement":"EXISTS(SELECT * FROM tasks WHERE \"list\" = 'a' AND id = '3' AND x IS MISSING)"}],"ClientRequestToken":"t"}"##,
     r##"{"StreamArn":"arn:aws:dynamodb:us-east-1:000000000000:table/tasks/stream/x","ShardId":"shardId-00000000000000000000-all","ShardIteratorType":"LATEST","ShardIterator":"a|b|1"}"##,
 ];
 
@@ -213,6 +219,6 @@ fn unknown_operations_differ_from_unsupported_ones() {
     {
         assert_eq!(service.raw(target, b"{}").body, unknown, "{target}");
     }
-    let known = service.raw("DynamoDB_20120810.ExecuteStatement", b"{}");
+    let known = service.raw("DynamoDB_20120810.ExportTableToPointInTime", b"{}");
     assert!(known.body.contains("is not supported by this server"), "{}", known.body);
 }

@@ -9,6 +9,7 @@ mod hostile;
 mod items;
 mod legacy;
 mod paging;
+mod partiql;
 mod printing;
 #[cfg(feature = "remote")]
 mod remote;

@@ -83,7 +83,7 @@ pub(crate) const TASKS: &str = r#"{"TableName": "tasks", "BillingMode": "PAY_PER
             {"AttributeName": "title", "KeyType": "RANGE"}]}]}"#;
 
 /// Formats an error as `Code: message`, or with the rest of its body.
-fn error_of(body: &str) -> String {
+pub(crate) fn error_of(body: &str) -> String {
     let (_, rest) = body.split_once('#').unwrap_or(("", body));
     let (code, rest) = rest.split_once('"').unwrap_or((rest, ""));
     let rest = rest.trim_start_matches(',');
