@@ -5,9 +5,13 @@
 //! on the table), calls the store, and writes the response. Nothing here knows HTTP.
 
 mod arn;
+mod background;
+mod backup_record;
+mod backups;
 mod batch_get_item;
 mod batch_write_item;
 mod capacity;
+mod continuous_backups;
 mod create_table;
 mod delete_item;
 mod dispatch;
@@ -21,12 +25,16 @@ mod put_item;
 mod query;
 mod query_refusal;
 mod refusal;
+mod restore;
+mod restoring;
 mod returned;
+mod scalar_keys;
 mod scan;
 mod service;
 mod settings;
 mod stream_shards;
 mod streams;
+mod table_copy;
 mod table_description;
 mod table_shape;
 mod tables;

@@ -3,9 +3,11 @@
 mod decode;
 mod encode;
 mod fault;
+mod older;
 
 pub(crate) use decode::{
     DecodeError, TOO_DEEP, item, name_map, not_convertible, number_error, value_map,
 };
 pub(crate) use encode::{write_item, write_value};
 pub(crate) use fault::{Fault, FaultCode, Reason, Throttling};
+pub(crate) use older::{Wording, older_message, older_value_message};

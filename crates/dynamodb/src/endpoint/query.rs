@@ -1,6 +1,6 @@
 //! `Query`.
 
-use keyloom_store::{Direction, Query};
+use keyloom_store::{Direction, Query, Select};
 
 use crate::wire::Fault;
 
@@ -9,6 +9,7 @@ use super::expressions::Expressions;
 use super::page::{PageParams, PageSource};
 use super::params::{Params, refuse_legacy};
 use super::refusal::{self, RequestKind};
+use super::scalar_keys::NestedPaths;
 
 const LEGACY: &[(&str, &str)] = &[
     ("KeyConditions", "KeyConditionExpression"),
@@ -20,6 +21,12 @@ const LEGACY: &[(&str, &str)] = &[
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let (source, query) = read(params)?;
     let index = source.check(endpoint).await?;
+    let paths = NestedPaths::default().add_condition(query.filter.as_ref());
+    let paths = match &query.select {
+        Select::Parts(projection) => paths.add_projection(Some(projection)),
+        Select::All | Select::AllOfTable | Select::Count => paths,
+    };
+    endpoint.check_scalar_keys(&source.table, &paths).await?;
     let requested = query.clone();
     match endpoint.store.query(query).await {
         Ok(page) => Ok(source.response(index.as_ref(), &page)),

@@ -1,6 +1,6 @@
 //! `Scan`.
 
-use keyloom_store::{Scan, Segment};
+use keyloom_store::{Scan, Segment, Select};
 
 use crate::wire::Fault;
 
@@ -9,6 +9,7 @@ use super::expressions::Expressions;
 use super::page::{PageParams, PageSource};
 use super::params::{Params, refuse_legacy};
 use super::refusal::{self, RequestKind};
+use super::scalar_keys::NestedPaths;
 
 const LEGACY: &[(&str, &str)] = &[
     ("ScanFilter", "FilterExpression"),
@@ -16,12 +17,24 @@ const LEGACY: &[(&str, &str)] = &[
     ("AttributesToGet", "ProjectionExpression"),
 ];
 
+/// No page of a table with this many items ends because it has skipped too many.
+const ITEMS_WITHOUT_SKIPS: u64 = 50_000;
+
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let (source, scan) = read(params)?;
     let index = source.check(endpoint).await?;
+    let paths = NestedPaths::default().add_condition(scan.filter.as_ref());
+    let paths = match &scan.select {
+        Select::Parts(projection) => paths.add_projection(Some(projection)),
+        Select::All | Select::AllOfTable | Select::Count => paths,
+    };
+    endpoint.check_scalar_keys(&source.table, &paths).await?;
     let requested = scan.clone();
     match endpoint.store.scan(scan).await {
-        Ok(page) => Ok(source.response(index.as_ref(), &page)),
+        Ok(page) => {
+            check_start(endpoint, &requested).await?;
+            Ok(source.response(index.as_ref(), &page))
+        }
         Err(error) => {
             let kind = RequestKind::Scan(&requested);
             Err(refusal::item_fault(endpoint, &source.table, kind, error).await)
@@ -29,12 +42,30 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     }
 }
 
+/// Rejects a start key of another segment. A page of a large table can end at one, after it has
+/// skipped many rows of other segments, so there every key is accepted.
+async fn check_start(endpoint: &Endpoint, scan: &Scan) -> Result<(), Fault> {
+    let (Some(start), Some(segment)) = (&scan.start, scan.segment) else { return Ok(()) };
+    let table = refusal::describe(endpoint, &scan.table).await?;
+    let index = scan.index.as_ref();
+    let index = index.and_then(|name| table.spec.indexes.iter().find(|index| index.name == *name));
+    let schema = index.map_or(&table.spec.key, |index| &index.key);
+    if table.items > ITEMS_WITHOUT_SKIPS || segment.holds(schema, start) {
+        return Ok(());
+    }
+    let Segment { number, of } = segment;
+    Err(Fault::validation(format!(
+        "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use \
+         ExclusiveStartKey with correct Segment. TotalSegments: {of} Segment: {number}"
+    )))
+}
+
 fn read(params: Params<'_>) -> Result<(PageSource, Scan), Fault> {
     let mut page = PageParams::read(&params)?;
     let expressions = Expressions::read(&params, &["ProjectionExpression", "FilterExpression"])?;
     let number = params.integer("Segment")?;
     let of = params.integer("TotalSegments")?;
-    let mut violations = page.violations(&params)?;
+    let mut violations = page.violations(&params)?.together();
     violations.at_least("totalSegments", of, 1);
     violations.at_most("totalSegments", of, 1_000_000);
     violations.at_least("segment", number, 0);

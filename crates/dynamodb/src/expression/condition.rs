@@ -139,7 +139,11 @@ impl Resolver<'_> {
             ("attribute_type", Some(left), Some(right)) => {
                 check_distinct(name, &left, &right)?;
                 let value_type = type_named(name, &right)?;
-                Ok(Condition::HasType(path(name, left)?, value_type))
+                Ok(match left {
+                    Operand::Path(path) => Condition::HasType(path, value_type),
+                    Operand::Value(value) => constant(value.value_type() == value_type),
+                    Operand::Size(_) => constant(value_type == ValueType::N),
+                })
             }
             ("begins_with", Some(left), Some(right)) => {
                 check_distinct(name, &left, &right)?;
@@ -175,6 +179,12 @@ impl Resolver<'_> {
             _ => refuse("A condition is not an operand;"),
         }
     }
+}
+
+/// Returns a condition that is always true or always false.
+fn constant(is_true: bool) -> Condition {
+    let (left, right) = (Operand::Value(Value::Bool(true)), Operand::Value(Value::Bool(is_true)));
+    Condition::Compare { left, comparison: Comparison::Equal, right }
 }
 
 /// Evaluates `size` of a constant.
