@@ -16,7 +16,7 @@ use super::continuous_backups::{Recovery, earliest};
 use super::params::{Params, table_name};
 use super::settings::{Restored, Settings, Throughput, is_internal_table, settings_table};
 use super::table_copy::{self, Rewind};
-use super::table_description;
+use super::table_description::{self, table_id};
 use super::table_shape::throughput;
 use super::violations::Violations;
 
@@ -153,7 +153,7 @@ async fn fill(endpoint: Endpoint, table: TableDescription, source: Source) -> Re
                 table_copy::copy(&*snapshot, &from, &**store, &name).await.map_err(failed)?;
             }
             Source::Table(source, recovery, at) => {
-                rewind(&endpoint, source, *recovery, *at, &name).await?;
+                rewind(&endpoint, source, *recovery, *at, &table).await?;
             }
         }
         let finished = endpoint.change_settings(&table, |settings| {
@@ -178,14 +178,14 @@ async fn rewind(
     source: &TableDescription,
     recovery: Recovery,
     at: Time,
-    target: &TableName,
+    target: &TableDescription,
 ) -> Result<(), Fault> {
     let store = &*endpoint.settings_store;
-    let absent = internal_table(&format!("absent.{target}"))?;
+    let absent = internal_table(&format!("absent.{}", table_id(target)))?;
     drop_internal(store, absent.clone()).await?;
     create_internal(store, TableSpec::new(absent.clone(), source.spec.key.clone())).await?;
-    let rewind =
-        Rewind { store, source: &source.spec.name, key: &source.spec.key, target, absent: &absent };
+    let (key, target) = (&source.spec.key, &target.spec.name);
+    let rewind = Rewind { store, source: &source.spec.name, key, target, absent: &absent };
     let run = rewind.run(recovery.start(store, &source.spec.name).await?, at).await;
     drop_internal(store, absent).await?;
     run.map_err(failed)
@@ -288,6 +288,7 @@ impl Endpoint {
                 self.delete_backup(&backup).await?;
             }
         }
+        self.drop_unnamed().await?;
         let mut scan = Scan::new(&settings_table()?);
         loop {
             let page = match self.settings_store.scan(scan.clone()).await {
@@ -312,5 +313,20 @@ impl Endpoint {
                 None => return Ok(()),
             }
         }
+    }
+
+    /// Drops internal tables that no record names: those of backups whose record was deleted first,
+    /// and those that only a restore uses.
+    async fn drop_unnamed(&self) -> Result<(), Fault> {
+        let mut named = vec![settings_table()?, internal_table("backups")?];
+        for backup in self.all_backups().await? {
+            named.push(backup.data()?);
+        }
+        for table in self.settings_store.list_tables().await.map_err(failed)? {
+            if is_internal_table(&table) && !named.contains(&table) {
+                drop_internal(&*self.settings_store, table).await?;
+            }
+        }
+        Ok(())
     }
 }

@@ -29,6 +29,14 @@ const OPERATIONS: &[&str] = &[
     "DescribeStream",
     "GetShardIterator",
     "GetRecords",
+    "CreateBackup",
+    "DescribeBackup",
+    "ListBackups",
+    "DeleteBackup",
+    "RestoreTableFromBackup",
+    "RestoreTableToPointInTime",
+    "DescribeContinuousBackups",
+    "UpdateContinuousBackups",
 ];
 
 /// Valid requests, to be mutated.
@@ -40,6 +48,7 @@ const SEEDS: &[&str] = &[
     r##"{"RequestItems":{"tasks":{"Keys":[{"list":{"S":"a"},"id":{"S":"1"}}],"ProjectionExpression":"a, b.c"}}}"##,
     r##"{"RequestItems":{"tasks":[{"PutRequest":{"Item":{"list":{"S":"a"},"id":{"S":"2"}}}},{"DeleteRequest":{"Key":{"list":{"S":"a"},"id":{"S":"3"}}}}]},"ReturnConsumedCapacity":"TOTAL"}"##,
     r##"{"TransactItems":[{"Put":{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"2"}}}},{"ConditionCheck":{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"3"}},"ConditionExpression":"attribute_exists(id)"}}],"ClientRequestToken":"t"}"##,
+    r##"{"TableName":"tasks","BackupName":"backup","BackupArn":"arn:aws:dynamodb:us-east-1:000000000000:table/tasks/backup/01700000000000-00000000","TargetTableName":"again","SourceTableName":"tasks","RestoreDateTime":1700000000.5,"PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true,"RecoveryPeriodInDays":3},"GlobalSecondaryIndexOverride":[],"TimeRangeLowerBound":1,"Limit":3}"##,
     r##"{"StreamArn":"arn:aws:dynamodb:us-east-1:000000000000:table/tasks/stream/x","ShardId":"shardId-00000000000000000000-all","ShardIteratorType":"LATEST","ShardIterator":"a|b|1"}"##,
 ];
 
