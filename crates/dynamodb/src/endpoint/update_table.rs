@@ -89,8 +89,8 @@ fn check_params(
     }
     let is_empty = params.list("GlobalSecondaryIndexUpdates")?.is_some_and(<[_]>::is_empty);
     let is_given =
-        |name: &&&str| params.has(name) && !(**name == "GlobalSecondaryIndexUpdates" && is_empty);
-    if CHANGES.iter().find(is_given).is_none() {
+        |name: &&str| params.has(name) && !(*name == "GlobalSecondaryIndexUpdates" && is_empty);
+    if !CHANGES.iter().any(is_given) {
         return Err(Fault::validation(
             "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, \
              GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, \
