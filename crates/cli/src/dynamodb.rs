@@ -85,6 +85,7 @@ async fn serve(arguments: &ArgMatches) -> Result<(), String> {
         Some(strict) => Endpoint::strict(strict.clone(), options),
         None => Endpoint::new(engine.clone(), options),
     };
+    endpoint.recover().await?;
     let app =
         DynamoDb::new(endpoint, credentials.clone(), Arc::new(SystemClock)).measuring(&engine);
     let config = listen::config(arguments, Limits::default())?;

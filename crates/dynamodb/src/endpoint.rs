@@ -5,10 +5,14 @@
 //! on the table), calls the store, and writes the response. Nothing here knows HTTP.
 
 mod arn;
+mod background;
+mod backup_record;
+mod backups;
 mod batch_execute_statement;
 mod batch_get_item;
 mod batch_write_item;
 mod capacity;
+mod continuous_backups;
 mod create_table;
 mod delete_item;
 mod dispatch;
@@ -26,7 +30,10 @@ mod put_item;
 mod query;
 mod query_refusal;
 mod refusal;
+mod restore;
+mod restoring;
 mod returned;
+mod scalar_keys;
 mod scan;
 mod service;
 mod settings;
@@ -35,6 +42,7 @@ mod statement_read;
 mod statement_write;
 mod stream_shards;
 mod streams;
+mod table_copy;
 mod table_description;
 mod table_shape;
 mod tables;

@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 mod fault;
+mod older;
 
 pub(crate) use decode::{
     DecodeError, TOO_DEEP, attribute_value, item, name_map, not_convertible, number_error,
@@ -10,3 +11,4 @@ pub(crate) use decode::{
 };
 pub(crate) use encode::{write_item, write_value};
 pub(crate) use fault::{Fault, FaultCode, Reason, Throttling};
+pub(crate) use older::{Wording, older_message, older_value_message};

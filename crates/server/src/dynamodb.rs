@@ -1,5 +1,6 @@
 //! Amazon DynamoDB's protocol over HTTP: headers, signatures, checksums.
 
+mod cors;
 mod credentials;
 mod reply;
 mod service;

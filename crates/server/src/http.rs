@@ -21,3 +21,4 @@ pub(crate) mod receive;
 pub(crate) mod refusal;
 pub(crate) mod request_id;
 pub(crate) mod streams;
+pub(crate) mod unpack;

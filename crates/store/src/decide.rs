@@ -21,6 +21,7 @@ pub(crate) fn decide(
     }
     match action {
         TransactAction::Put(put) => Ok(Some(put.item)),
+        TransactAction::Update(update) if old.is_none() && update.update.only_removes() => Ok(None),
         TransactAction::Update(update) => match updated(spec, old, &update) {
             Ok(item) => Ok(Some(item)),
             Err(invalid) => Err(CancelReason::Invalid(invalid)),

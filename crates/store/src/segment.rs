@@ -3,7 +3,15 @@
 use keyloom_value::{Item, KeyBytes};
 use twox_hash::XxHash3_64;
 
-use crate::KeySchema;
+use crate::{KeySchema, Segment};
+
+impl Segment {
+    /// Whether a parallel scan reads the item with these key attributes in this segment; `schema` is
+    /// the key of the table or index that is scanned.
+    pub fn holds(self, schema: &KeySchema, key: &Item) -> bool {
+        segment_of(partition_bytes(schema, key).as_bytes(), self.of) == self.number
+    }
+}
 
 /// Returns the segment, below `of`, of the partition with these encoded key values.
 ///

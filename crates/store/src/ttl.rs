@@ -5,11 +5,11 @@ use keyloom_value::{Item, Name, Value};
 use crate::Time;
 use crate::limits::TTL_AGE_SECS_MAX;
 
-/// Returns the time, in seconds, after which the item can be removed: a whole number in the
-/// attribute. With anything else there, the item does not expire.
+/// Returns the time, in seconds, after which the item can be removed: the number in the attribute,
+/// without its fraction. With anything else there, the item does not expire.
 pub(crate) fn expires_at_secs(ttl: &Name, item: &Item) -> Option<i64> {
     match item.get(ttl.as_str())? {
-        Value::N(number) => number.to_i64(),
+        Value::N(number) => number.floor_i64(),
         _ => None,
     }
 }

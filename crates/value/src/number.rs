@@ -74,6 +74,18 @@ impl Number {
         i64::try_from(self.coefficient().checked_mul(scale)?).ok()
     }
 
+    /// Returns the greatest integer that is not above the number, if it fits.
+    pub fn floor_i64(&self) -> Option<i64> {
+        let Ok(below) = u32::try_from(-i32::from(self.exponent)) else { return self.to_i64() };
+        // A larger divisor than that leaves nothing: a coefficient has at most 38 digits.
+        let floor = match 10_i128.checked_pow(below) {
+            Some(divisor) => self.coefficient().div_euclid(divisor),
+            None if self.coefficient() < 0 => -1,
+            None => 0,
+        };
+        i64::try_from(floor).ok()
+    }
+
     /// Returns the exact sum.
     ///
     /// # Errors

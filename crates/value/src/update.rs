@@ -82,6 +82,13 @@ impl Update {
         set.chain(&self.remove).chain(add).chain(delete)
     }
 
+    /// Whether it only takes away. Applied to an item that does not exist, such an update does not
+    /// create one. An update without any change does.
+    pub fn only_removes(&self) -> bool {
+        let adds = !self.set.is_empty() || !self.add.is_empty();
+        !adds && !(self.remove.is_empty() && self.delete.is_empty())
+    }
+
     /// Returns the number of sums, differences, appended lists and defaults. Safe at any depth, unlike
     /// the other functions, which are recursive: check a limit with this first.
     pub fn operators(&self) -> usize {

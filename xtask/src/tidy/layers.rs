@@ -44,6 +44,8 @@ const LAYERS: &[Layer] = &[
             "keyloom-json",
             "keyloom-store",
             "base64",
+            // Long copies run on a thread of their own.
+            "pollster",
             "thiserror",
             "time",
             "twox-hash",
@@ -108,6 +110,7 @@ const LAYERS: &[Layer] = &[
             "base64",
             "bytes",
             "crc32fast",
+            "flate2",
             "http-body-util",
             "hyper",
             "hyper-rustls",

@@ -19,14 +19,8 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    pub(crate) const ALL: [Work; 6] = [
-        Work::Put,
-        Work::Get,
-        Work::Query,
-        Work::LegacyQuery,
-        Work::Transact,
-        Work::Statement,
-    ];
+    pub(crate) const ALL: [Work; 6] =
+        [Work::Put, Work::Get, Work::Query, Work::LegacyQuery, Work::Transact, Work::Statement];
 
     pub(crate) fn name(self) -> &'static str {
         match self {

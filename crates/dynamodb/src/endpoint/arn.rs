@@ -4,6 +4,7 @@
 //! arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE
 //! arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE/index/INDEX
 //! arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE/stream/LABEL
+//! arn:aws:dynamodb:REGION:ACCOUNT:table/TABLE/backup/ID
 //! ```
 
 /// Returns the table name in a table name or ARN. Anything else is returned unchanged, to be
@@ -19,4 +20,11 @@ pub(super) fn table_of(text: &str) -> &str {
 pub(super) fn stream_of(arn: &str) -> Option<(&str, &str)> {
     let (_, rest) = arn.split_once(":table/").filter(|_| arn.starts_with("arn:"))?;
     rest.split_once("/stream/").filter(|(table, label)| !table.contains('/') && !label.is_empty())
+}
+
+/// Returns the id in the ARN of a backup.
+pub(super) fn backup_of(arn: &str) -> Option<&str> {
+    let (_, rest) = arn.split_once(":table/").filter(|_| arn.starts_with("arn:"))?;
+    let (table, id) = rest.split_once("/backup/")?;
+    Some(id).filter(|id| !table.contains('/') && !id.is_empty() && !id.contains('/'))
 }

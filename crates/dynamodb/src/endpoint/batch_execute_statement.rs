@@ -180,7 +180,13 @@ fn error_code(code: FaultCode) -> &'static str {
         | FaultCode::IdempotentParameterMismatch
         | FaultCode::TrimmedDataAccess
         | FaultCode::ExpiredIterator
-        | FaultCode::TransactionInProgress => "ValidationError",
+        | FaultCode::TransactionInProgress
+        | FaultCode::BackupNotFound
+        | FaultCode::BackupInUse
+        | FaultCode::TableNotFound
+        | FaultCode::TableAlreadyExists
+        | FaultCode::InvalidRestoreTime
+        | FaultCode::PointInTimeRecoveryUnavailable => "ValidationError",
     }
 }
 

@@ -13,11 +13,17 @@ use super::expressions::Expressions;
 use super::legacy::{self, AttributesToGet};
 use super::params::{Params, checked_item, consistency, table_name};
 use super::refusal::{self, RequestKind};
+use super::scalar_keys::NestedPaths;
 use super::violations::{CAPACITY, Violations};
+
+/// Keys of a request.
+const KEYS_MAX: usize = 100;
 
 /// The gets of one table, which differ only in their keys.
 struct TableGets<'a> {
     table: TableName,
+    /// The name or ARN as sent: the response repeats it.
+    sent: &'a str,
     gets: Vec<Get>,
     /// As sent, to be repeated in `UnprocessedKeys`.
     params: Params<'a>,
@@ -28,6 +34,8 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let tables = read(params)?;
     for table in &tables {
         endpoint.check_visible(&table.table)?;
+        let paths = NestedPaths::default().add_projection(projection_of(table));
+        endpoint.check_scalar_keys(&table.table, &paths).await?;
     }
     let mut batch = BatchGet { gets: tables.iter().flat_map(|t| t.gets.clone()).collect() };
     if detail.is_requested() {
@@ -51,7 +59,7 @@ fn response(tables: &[TableGets<'_>], detail: Detail, got: &BatchGot) -> String 
         w.name("Responses").object(|w| {
             for table in tables {
                 let projection = if detail.is_requested() { projection_of(table) } else { None };
-                w.name(table.table.as_str()).list(|w| {
+                w.name(table.sent).list(|w| {
                     for item in items_of(&table.table, got) {
                         match projection {
                             Some(projection) => write_item(w, &projection.apply(item)),
@@ -95,7 +103,7 @@ fn write_unprocessed(w: &mut Writer, table: &TableGets<'_>, unprocessed: &[Get])
     if left().next().is_none() {
         return;
     }
-    w.name(table.table.as_str()).object(|w| {
+    w.name(table.sent).object(|w| {
         w.name("Keys").list(|w| left().for_each(|get| write_item(w, &get.key)));
         if let Ok(Some(text)) = table.params.text("ProjectionExpression") {
             w.name("ProjectionExpression").text(text);
@@ -125,24 +133,40 @@ fn read(params: Params<'_>) -> Result<Vec<TableGets<'_>>, Fault> {
     violations.one_of("returnConsumedCapacity", capacity, CAPACITY);
     violations.required("requestItems", tables.is_some());
     let tables = tables.unwrap_or_default();
-    if params.has("RequestItems") {
-        violations.length("requestItems", "'{}'", tables.len(), 1..=100);
-    }
     for (name, request) in &tables {
         let keys = Params::new(request)?.list("Keys")?;
-        let at = format!("requestItems.{name}.member.keys");
-        violations.required(&at, keys.is_some());
-        if let Some(keys) = keys {
-            violations.length(&at, "'[]'", keys.len(), 1..=100);
-        }
+        violations.required(&format!("requestItems.{name}.member.keys"), keys.is_some());
         let at = format!("requestItems.{name}.member.attributesToGet");
         AttributesToGet::read(&Params::new(request)?)?.violations(&at, &mut violations);
     }
     violations.finish()?;
+    if tables.is_empty() {
+        return Err(too_short("RequestItems"));
+    }
+    for (name, request) in &tables {
+        let at = format!("RequestItems.{name}.member.Keys");
+        match Params::new(request)?.list("Keys")?.map(<[_]>::len) {
+            Some(0) => return Err(too_short(&at)),
+            Some(count) if count > KEYS_MAX => {
+                return Err(Fault::validation(format!(
+                    "1 validation error detected: Value at '{at}' failed to satisfy constraint: \
+                     Member must have length less than or equal to {KEYS_MAX}"
+                )));
+            }
+            Some(_) | None => {}
+        }
+    }
     tables.into_iter().map(|(name, request)| table_gets(name, Params::new(request)?)).collect()
 }
 
-fn table_gets<'a>(name: &str, params: Params<'a>) -> Result<TableGets<'a>, Fault> {
+fn too_short(at: &str) -> Fault {
+    Fault::validation(format!(
+        "1 validation error detected: Value at '{at}' failed to satisfy constraint: Member must \
+         have length greater than or equal to 1"
+    ))
+}
+
+fn table_gets<'a>(name: &'a str, params: Params<'a>) -> Result<TableGets<'a>, Fault> {
     let table = table_name(name)?;
     let expressions = Expressions::read(&params, &["ProjectionExpression"])?;
     let attributes = AttributesToGet::read(&params)?;
@@ -158,5 +182,5 @@ fn table_gets<'a>(name: &str, params: Params<'a>) -> Result<TableGets<'a>, Fault
     let consistency = consistency(&params)?;
     let get = |key| Get { table: table.clone(), key, projection: projection.clone(), consistency };
     let gets = keys.into_iter().map(get).collect();
-    Ok(TableGets { table, gets, params })
+    Ok(TableGets { table, sent: name, gets, params })
 }

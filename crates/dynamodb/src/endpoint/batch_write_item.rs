@@ -12,7 +12,10 @@ use super::indexes::{has_local_index, write_collection};
 use super::params::{Params, table_name};
 use super::refusal::{self, RequestKind};
 use super::violations::{CAPACITY, METRICS, Violations};
-use super::write_params::WriteExtras;
+use super::write_params::{WriteExtras, check_size};
+
+/// Writes of a request.
+const WRITES_MAX: usize = 25;
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let extras = WriteExtras::read(&params)?;
@@ -157,20 +160,29 @@ fn read(params: Params<'_>) -> Result<BatchWrite, Fault> {
     violations.one_of("returnItemCollectionMetrics", metrics, METRICS);
     violations.required("requestItems", tables.is_some());
     let tables = tables.unwrap_or_default();
-    if params.has("RequestItems") {
-        violations.length("requestItems", "'{}'", tables.len(), 1..=25);
-    }
     for (name, requests) in &tables {
         let Json::List(requests) = requests else {
             return Err(Fault::serialization("Unexpected field type"));
         };
-        if !(1..=25).contains(&requests.len()) {
+        if requests.is_empty() {
             let why = "Map value must satisfy constraint: [Member must have length less than or \
                        equal to 25, Member must have length greater than or equal to 1]";
             violations.report(format_args!("'{{{name}=[]}}'"), "requestItems", why);
         }
     }
     violations.finish()?;
+    if tables.is_empty() {
+        let message = "The requestItems parameter is required for BatchWriteItem";
+        return Err(Fault::validation(message));
+    }
+    for (name, requests) in &tables {
+        if matches!(requests, Json::List(requests) if requests.len() > WRITES_MAX) {
+            return Err(Fault::validation(format!(
+                "1 validation error detected: Value at 'RequestItems.{name}.member' failed to \
+                 satisfy constraint: Member must have length less than or equal to {WRITES_MAX}"
+            )));
+        }
+    }
     let mut batch = BatchWrite::default();
     for (name, requests) in tables {
         let table = table_name(name)?;
@@ -188,7 +200,11 @@ fn action(table: &TableName, request: Params<'_>) -> Result<BatchAction, Fault> 
         item.map_err(Fault::validation)
     };
     match (request.object("PutRequest")?, request.object("DeleteRequest")?) {
-        (Some(put), None) => Ok(BatchAction::Put(table.clone(), item(put, "Item")?)),
+        (Some(put), None) => {
+            let item = item(put, "Item")?;
+            check_size(&item)?;
+            Ok(BatchAction::Put(table.clone(), item))
+        }
         (None, Some(delete)) => Ok(BatchAction::Delete(table.clone(), item(delete, "Key")?)),
         (Some(_), Some(_)) => Err(Fault::validation(
             "Supplied AttributeValue has more than one datatypes set, must contain exactly one of \

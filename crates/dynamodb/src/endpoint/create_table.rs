@@ -9,7 +9,7 @@ use crate::wire::Fault;
 use super::Endpoint;
 use super::params::Params;
 use super::refusal;
-use super::settings::{Settings, Stream, StreamView, Throughput, is_settings_table};
+use super::settings::{Settings, Stream, StreamView, Throughput, is_internal_table};
 use super::table_description;
 use super::table_shape::{
     Definitions, IndexShape, KeyElement, check_key, key_elements, throughput,
@@ -35,9 +35,10 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let shape = read(&params)?;
     check_billing(&shape)?;
     let spec = spec(&shape, &params)?;
-    let stream = stream(&params)?;
+    let stream = stream(&params, StreamWords::CREATE)?;
+    let class = class(&params)?.map(str::to_owned);
     let tags = tags::read_list(&params)?;
-    if is_settings_table(&spec.name) {
+    if is_internal_table(&spec.name) {
         return Err(Fault::parameter("The table name is reserved by this server"));
     }
     let name = spec.name.clone();
@@ -52,14 +53,13 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
         .collect();
     let enabled_at = endpoint.options.clock.now();
     let is_protected = params.boolean("DeletionProtectionEnabled")?.unwrap_or_default();
-    let class = params.text("TableClass")?.map(str::to_owned);
     let settings = endpoint
         .change_settings(&table, |settings| {
             *settings = Settings {
                 throughput: shape.throughput.filter(|_| !shape.is_per_request),
                 index_throughput: index_throughput.clone(),
                 tags: tags.clone(),
-                stream: stream.map(|view| Stream { view, enabled_at }),
+                stream: stream.map(|view| Stream::new(view, enabled_at, None)),
                 is_protected,
                 class: class.clone(),
                 ..settings.clone()
@@ -78,21 +78,17 @@ fn read<'a>(params: &Params<'a>) -> Result<TableShape<'a>, Fault> {
             "The parameter 'TableName' is required but was not present in the request",
         ));
     };
-    if !(3..=255).contains(&name.len()) {
-        return Err(Fault::validation(
-            "TableName must be at least 3 characters long and at most 255 characters long",
-        ));
-    }
     let mut violations = Violations::default();
     violations.required("attributeDefinitions", params.has("AttributeDefinitions"));
     let definitions = Definitions::read(params, &mut violations)?;
     violations.name("tableName", name);
     let billing = params.text("BillingMode")?;
     violations.one_of("billingMode", billing, &["PROVISIONED", "PAY_PER_REQUEST"]);
-    let throughput = throughput(params, "provisionedThroughput", &mut violations)?;
+    let throughput =
+        throughput(params, "ProvisionedThroughput", "provisionedThroughput", &mut violations)?;
     let key = key_elements(params, "keySchema", 2, &mut violations)?;
-    let local = indexes(params, "LocalSecondaryIndexes", IndexScope::Local, &mut violations)?;
     let global = indexes(params, "GlobalSecondaryIndexes", IndexScope::Global, &mut violations)?;
+    let local = indexes(params, "LocalSecondaryIndexes", IndexScope::Local, &mut violations)?;
     violations.finish()?;
     let name = TableName::new(name);
     Ok(TableShape {
@@ -145,14 +141,29 @@ fn check_billing(shape: &TableShape<'_>) -> Result<(), Fault> {
             }
         }
     }
-    let indexes = shape.global.iter().flatten();
-    match indexes.clone().find(|index| shape.is_per_request && index.throughput.is_some()) {
-        Some(index) => Err(Fault::parameter(format!(
+    let mut indexes = shape.global.iter().flatten();
+    match indexes.find(|index| shape.is_per_request == index.throughput.is_some()) {
+        Some(index) if shape.is_per_request => Err(Fault::parameter(format!(
             "ProvisionedThroughput should not be specified for index: {} when BillingMode is \
              PAY_PER_REQUEST",
             index.name
         ))),
+        Some(index) => Err(Fault::parameter(format!(
+            "ProvisionedThroughput is not specified for index: {}",
+            index.name
+        ))),
         None => Ok(()),
+    }
+}
+
+/// Reads `TableClass`, which is reported, not enforced.
+pub(super) fn class<'a>(params: &Params<'a>) -> Result<Option<&'a str>, Fault> {
+    match params.text("TableClass")? {
+        class @ (None | Some("STANDARD" | "STANDARD_INFREQUENT_ACCESS")) => Ok(class),
+        Some(_) => Err(Fault::validation(
+            "Invalid table-class parameter provided. Please try again with a valid table-class \
+             value: [STANDARD, STANDARD_INFREQUENT_ACCESS].",
+        )),
     }
 }
 
@@ -261,8 +272,27 @@ fn check_definitions_used(spec: &TableSpec, defined: &[&str]) -> Result<(), Faul
     )))
 }
 
+/// The messages for a `StreamSpecification` that contradicts itself.
+#[derive(Clone, Copy)]
+pub(super) struct StreamWords {
+    lacks_view: &'static str,
+    has_view: &'static str,
+}
+
+impl StreamWords {
+    pub(super) const CREATE: StreamWords = StreamWords {
+        lacks_view: "Table is being created with a stream enabled, UpdateViewType is required",
+        has_view: "Table is being created with a stream disabled, UpdateViewType should not be \
+                   specified",
+    };
+    pub(super) const UPDATE: StreamWords = StreamWords {
+        lacks_view: "If stream is being enabled then UpdateViewType is required",
+        has_view: "If stream is being disabled, then UpdateViewType must not be specified",
+    };
+}
+
 /// Returns the view of the stream that `StreamSpecification` enables.
-pub(super) fn stream(params: &Params<'_>) -> Result<Option<StreamView>, Fault> {
+pub(super) fn stream(params: &Params<'_>, words: StreamWords) -> Result<Option<StreamView>, Fault> {
     let Some(stream) = params.object("StreamSpecification")? else { return Ok(None) };
     let view = stream.text("StreamViewType")?;
     let mut violations = Violations::default();
@@ -271,12 +301,8 @@ pub(super) fn stream(params: &Params<'_>) -> Result<Option<StreamView>, Fault> {
     violations.one_of("streamSpecification.streamViewType", view, StreamView::NAMES);
     violations.finish()?;
     match (enabled.unwrap_or_default(), view.and_then(StreamView::of_name)) {
-        (true, None) => {
-            Err(Fault::parameter("StreamViewType is required when StreamEnabled is true"))
-        }
-        (false, Some(_)) => {
-            Err(Fault::parameter("StreamViewType cannot be specified when StreamEnabled is false"))
-        }
+        (true, None) => Err(Fault::parameter(words.lacks_view)),
+        (false, Some(_)) => Err(Fault::parameter(words.has_view)),
         (true, view) => Ok(view),
         (false, None) => Ok(None),
     }

@@ -13,12 +13,16 @@ use super::legacy::{self, Expected};
 use super::params::{Params, table_name};
 use super::refusal::{self, RequestKind};
 use super::returned::{on_failure, returns_old, write_attributes};
+use super::scalar_keys::NestedPaths;
+use super::violations::enveloped;
 use super::write_params::{WriteExtras, write_violations};
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let extras = WriteExtras::read(&params)?;
-    let mut delete = read(params)?;
+    let mut delete = read(params).map_err(enveloped)?;
     endpoint.check_visible(&delete.table)?;
+    let paths = NestedPaths::default().add_condition(delete.condition.as_ref());
+    endpoint.check_scalar_keys(&delete.table, &paths).await?;
     let (table, returns) = (delete.table.clone(), delete.returns);
     let key = extras.is_requested().then(|| delete.key.clone());
     if extras.is_requested() {

@@ -4,15 +4,15 @@ use std::future::Future;
 use std::pin::Pin;
 
 use crate::json;
-use crate::wire::{Fault, FaultCode};
+use crate::wire::{Fault, FaultCode, Wording};
 
 use super::Endpoint;
 use super::params::Params;
 use super::{
-    batch_execute_statement, batch_get_item, batch_write_item, create_table, delete_item,
-    execute_statement, execute_transaction, get_item, limits, put_item, query, scan, streams,
-    tables, tags, time_to_live, transact_get_items, transact_write_items, update_item,
-    update_table,
+    backups, batch_execute_statement, batch_get_item, batch_write_item, continuous_backups,
+    create_table, delete_item, execute_statement, execute_transaction, get_item, limits, put_item,
+    query, restore, scan, streams, tables, tags, time_to_live, transact_get_items,
+    transact_write_items, update_item, update_table,
 };
 
 /// A response of the service.
@@ -47,7 +47,7 @@ impl Endpoint {
         let text = std::str::from_utf8(body).map_err(|_| malformed())?;
         let operation = Operation::from_target(target)?;
         let json = json::parse(text).ok_or_else(malformed)?;
-        let params = Params::new(&json)?;
+        let params = Params::new(&json)?.worded(operation.wording());
         self.run(operation, params).await
     }
 
@@ -78,6 +78,16 @@ impl Endpoint {
             Operation::ListTagsOfResource => tags::list(self, params).await,
             Operation::DescribeLimits => Ok(limits::describe_limits()),
             Operation::DescribeEndpoints => Ok(limits::describe_endpoints(self)),
+            Operation::CreateBackup => backups::create(self, params).await,
+            Operation::DeleteBackup => backups::delete(self, params).await,
+            Operation::DescribeBackup => backups::describe(self, params).await,
+            Operation::DescribeContinuousBackups => {
+                continuous_backups::describe(self, params).await
+            }
+            Operation::ListBackups => backups::list(self, params).await,
+            Operation::RestoreTableFromBackup => restore::from_backup(self, params).await,
+            Operation::RestoreTableToPointInTime => restore::to_point_in_time(self, params).await,
+            Operation::UpdateContinuousBackups => continuous_backups::update(self, params).await,
             Operation::ListStreams => streams::list(self, params).await,
             Operation::DescribeStream => streams::describe(self, params).await,
             Operation::GetShardIterator => streams::shard_iterator(self, params).await,
@@ -118,9 +128,29 @@ enum Operation {
     UpdateItem,
     UpdateTable,
     UpdateTimeToLive,
+    CreateBackup,
+    DeleteBackup,
+    DescribeBackup,
+    DescribeContinuousBackups,
+    ListBackups,
+    RestoreTableFromBackup,
+    RestoreTableToPointInTime,
+    UpdateContinuousBackups,
 }
 
 impl Operation {
+    /// Returns how the operation words invalid values, as observed in October 2026.
+    fn wording(self) -> Wording {
+        match self {
+            Operation::PutItem
+            | Operation::UpdateItem
+            | Operation::DeleteItem
+            | Operation::GetItem
+            | Operation::Query => Wording::Current,
+            _ => Wording::Older,
+        }
+    }
+
     fn from_target(target: &str) -> Result<Operation, Fault> {
         let unknown = || Fault::new(FaultCode::UnknownOperation, "");
         let (service, name) = target.split_once('.').ok_or_else(unknown)?;
@@ -166,6 +196,14 @@ impl Operation {
             "UpdateItem" => Operation::UpdateItem,
             "UpdateTable" => Operation::UpdateTable,
             "UpdateTimeToLive" => Operation::UpdateTimeToLive,
+            "CreateBackup" => Operation::CreateBackup,
+            "DeleteBackup" => Operation::DeleteBackup,
+            "DescribeBackup" => Operation::DescribeBackup,
+            "DescribeContinuousBackups" => Operation::DescribeContinuousBackups,
+            "ListBackups" => Operation::ListBackups,
+            "RestoreTableFromBackup" => Operation::RestoreTableFromBackup,
+            "RestoreTableToPointInTime" => Operation::RestoreTableToPointInTime,
+            "UpdateContinuousBackups" => Operation::UpdateContinuousBackups,
             _ => return None,
         })
     }
@@ -184,16 +222,14 @@ impl Operation {
 /// Operations that the service has and this endpoint does not.
 #[rustfmt::skip] // A table: as many in a line as fit.
 const UNSUPPORTED: &[&str] = &[
-    "CreateBackup", "CreateGlobalTable", "DeleteBackup",
-    "DeleteResourcePolicy", "DescribeBackup", "DescribeContinuousBackups",
-    "DescribeContributorInsights", "DescribeExport", "DescribeGlobalTable",
+    "CancelBulkOperation", "CreateGlobalTable", "DeleteResourcePolicy",
+    "DescribeBulkOperation", "DescribeContributorInsights", "DescribeExport", "DescribeGlobalTable",
     "DescribeGlobalTableSettings", "DescribeImport", "DescribeKinesisStreamingDestination",
     "DescribeTableReplicaAutoScaling", "DisableKinesisStreamingDestination",
     "EnableKinesisStreamingDestination",
-    "ExportTableToPointInTime", "GetResourcePolicy", "ImportTable", "ListBackups",
+    "ExportTableToPointInTime", "GetResourcePolicy", "ImportTable", "ListBulkOperations",
     "ListContributorInsights", "ListExports", "ListGlobalTables", "ListImports",
-    "PutResourcePolicy", "RestoreTableFromBackup", "RestoreTableToPointInTime",
-    "UpdateContinuousBackups", "UpdateContributorInsights", "UpdateGlobalTable",
-    "UpdateGlobalTableSettings", "UpdateKinesisStreamingDestination",
+    "PutResourcePolicy", "SearchVectors", "StartBulkPutItems", "UpdateContributorInsights",
+    "UpdateGlobalTable", "UpdateGlobalTableSettings", "UpdateKinesisStreamingDestination",
     "UpdateTableReplicaAutoScaling",
 ];

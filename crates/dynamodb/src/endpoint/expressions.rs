@@ -3,7 +3,7 @@
 use keyloom_value::{Condition, KeyCondition, Projection, Update};
 
 use crate::expression::{ExpressionError, Substitutions};
-use crate::wire::Fault;
+use crate::wire::{Fault, Wording};
 
 use super::params::{Checked, Params, Values};
 
@@ -13,6 +13,7 @@ pub(super) struct Expressions<'a> {
     texts: Vec<(&'static str, Option<&'a str>)>,
     names: Option<Vec<(String, String)>>,
     values: Option<Checked<Values>>,
+    wording: Wording,
 }
 
 /// Expressions being parsed.
@@ -32,6 +33,7 @@ impl<'a> Expressions<'a> {
             texts: texts.collect::<Result<_, Fault>>()?,
             names: params.names("ExpressionAttributeNames")?,
             values: params.values("ExpressionAttributeValues")?,
+            wording: params.wording(),
         })
     }
 
@@ -51,7 +53,7 @@ impl<'a> Expressions<'a> {
         let (names, given): (Vec<_>, Vec<_>) = with_values.copied().unzip();
         if self.values.is_some() && given.iter().all(Option::is_none) {
             let verb = if names.len() > 1 { "are" } else { "is" };
-            let why = match names.is_empty() {
+            let why = match names.is_empty() || self.wording == Wording::Current {
                 true => String::new(),
                 false => format!(": {} {verb} null", names.join(" and ")),
             };

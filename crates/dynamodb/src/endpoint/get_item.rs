@@ -12,12 +12,15 @@ use super::expressions::Expressions;
 use super::legacy::{self, AttributesToGet};
 use super::params::{Params, consistency, table_name};
 use super::refusal::{self, RequestKind};
+use super::scalar_keys::NestedPaths;
 use super::violations::{CAPACITY, Violations};
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let detail = Detail::read(&params)?;
     let mut get = read(params)?;
     let (table, consistency) = (get.table.clone(), get.consistency);
+    let paths = NestedPaths::default().add_projection(get.projection.as_ref());
+    endpoint.check_scalar_keys(&table, &paths).await?;
     // Capacity counts the whole item, whatever the projection.
     let projection = if detail.is_requested() { get.projection.take() } else { None };
     let found = endpoint.get(get).await?;

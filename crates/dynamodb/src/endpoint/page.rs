@@ -58,7 +58,7 @@ impl<'a> PageParams<'a> {
         let capacity = params.text("ReturnConsumedCapacity")?;
         violations.one_of("returnConsumedCapacity", capacity, CAPACITY);
         violations.table_name(self.table);
-        violations.at_least("limit", self.limit, 1);
+        violations.limit(self.limit);
         Ok(violations)
     }
 

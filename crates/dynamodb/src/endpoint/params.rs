@@ -7,7 +7,8 @@ use keyloom_value::{Item, Value};
 
 use crate::json::Json;
 use crate::wire::{
-    DecodeError, Fault, FaultCode, attribute_value, item, name_map, not_convertible, value_map,
+    DecodeError, Fault, FaultCode, Wording, attribute_value, item, name_map, not_convertible,
+    older_message, older_value_message, value_map,
 };
 
 /// The value of a parameter, or the message of the rule it breaks. The type is checked when the
@@ -21,17 +22,27 @@ pub(super) type Values = Vec<(String, Value)>;
 #[derive(Clone, Copy)]
 pub(super) struct Params<'a> {
     json: &'a Json<'a>,
+    wording: Wording,
 }
 
 impl<'a> Params<'a> {
     pub(super) fn new(json: &'a Json<'a>) -> Result<Params<'a>, Fault> {
         match json {
-            Json::Object(_) => Ok(Params { json }),
+            Json::Object(_) => Ok(Params { json, wording: Wording::Older }),
             Json::List(_) => Err(Fault::serialization(
                 "Unrecognized collection type class com.amazonaws.dynamodb.v20120810",
             )),
             _ => Err(Fault::serialization("Unexpected value type in payload")),
         }
+    }
+
+    /// The same members, for an operation with this wording of invalid values.
+    pub(super) fn worded(self, wording: Wording) -> Params<'a> {
+        Params { wording, ..self }
+    }
+
+    pub(super) fn wording(&self) -> Wording {
+        self.wording
     }
 
     pub(super) fn has(&self, name: &str) -> bool {
@@ -72,6 +83,15 @@ impl<'a> Params<'a> {
         }
     }
 
+    /// Reads a number, such as a time in seconds.
+    pub(super) fn number(&self, name: &str) -> Result<Option<f64>, Fault> {
+        match self.json.get(name) {
+            None => Ok(None),
+            Some(Json::Number(text)) => Ok(text.parse::<f64>().ok().filter(|n| n.is_finite())),
+            Some(other) => Err(Fault::serialization(not_convertible(other, "Date"))),
+        }
+    }
+
     pub(super) fn list(&self, name: &str) -> Result<Option<&'a [Json<'a>]>, Fault> {
         match self.json.get(name) {
             None => Ok(None),
@@ -102,7 +122,7 @@ impl<'a> Params<'a> {
     pub(super) fn object(&self, name: &str) -> Result<Option<Params<'a>>, Fault> {
         match self.json.get(name) {
             None => Ok(None),
-            Some(json @ Json::Object(_)) => Ok(Some(Params { json })),
+            Some(json @ Json::Object(_)) => Ok(Some(Params { json, wording: self.wording })),
             Some(Json::List(_)) => Err(Fault::serialization(
                 "Unrecognized collection type class com.amazonaws.dynamodb.v20120810",
             )),
@@ -122,7 +142,12 @@ impl<'a> Params<'a> {
     }
 
     pub(super) fn item(&self, name: &str) -> Result<Option<Checked<Item>>, Fault> {
-        self.json.get(name).map(|json| checked(item(json))).transpose()
+        let Some(json) = self.json.get(name) else { return Ok(None) };
+        let checked = checked(item(json))?;
+        Ok(Some(checked.map_err(|why| match self.wording {
+            Wording::Current => why,
+            Wording::Older => older_message(json, why),
+        })))
     }
 
     pub(super) fn names(&self, name: &str) -> Result<Option<Vec<(String, String)>>, Fault> {
@@ -131,7 +156,12 @@ impl<'a> Params<'a> {
     }
 
     pub(super) fn values(&self, name: &str) -> Result<Option<Checked<Values>>, Fault> {
-        self.json.get(name).map(|json| checked(value_map(json))).transpose()
+        let Some(json) = self.json.get(name) else { return Ok(None) };
+        let checked = checked(value_map(json))?;
+        Ok(Some(checked.map_err(|why| match self.wording {
+            Wording::Current => why,
+            Wording::Older => older_value_message(json, why),
+        })))
     }
 
     /// Reads one attribute value.
@@ -180,7 +210,7 @@ impl<'a> Params<'a> {
             members.iter().map(|(n, json)| (&**n, json)).collect();
         let present = last.into_iter().filter(|(_, json)| **json != Json::Null);
         let structures = present.map(|(name, json)| match json {
-            Json::Object(_) => Ok((name, Params { json })),
+            Json::Object(_) => Ok((name, Params { json, wording: self.wording })),
             Json::List(_) => Err(Fault::serialization(format!(
                 "Unrecognized collection type class com.amazonaws.dynamodb.v20120810.{class}"
             ))),

@@ -13,12 +13,17 @@ use super::legacy::{self, Expected};
 use super::params::{Params, table_name};
 use super::refusal::{self, RequestKind};
 use super::returned::{on_failure, returns_old, write_attributes};
-use super::write_params::{WriteExtras, write_violations};
+use super::scalar_keys::NestedPaths;
+use super::violations::enveloped;
+use super::write_params::{WriteExtras, check_size, write_violations};
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let extras = WriteExtras::read(&params)?;
-    let mut put = read(params)?;
+    let mut put = read(params).map_err(enveloped)?;
+    check_size(&put.item)?;
     endpoint.check_visible(&put.table)?;
+    let paths = NestedPaths::default().add_condition(put.condition.as_ref());
+    endpoint.check_scalar_keys(&put.table, &paths).await?;
     let (table, returns) = (put.table.clone(), put.returns);
     let new = extras.is_requested().then(|| put.item.clone());
     if extras.is_requested() {

@@ -1,6 +1,6 @@
 //! `Query`.
 
-use keyloom_store::{Direction, Error, Invalid, Query};
+use keyloom_store::{Direction, Error, Invalid, Query, Select};
 
 use crate::wire::Fault;
 
@@ -10,6 +10,7 @@ use super::legacy::{self, AttributesToGet, Filter, KeyConditions, QueryKey};
 use super::page::{PageParams, PageSource};
 use super::params::Params;
 use super::refusal::{self, RequestKind};
+use super::scalar_keys::NestedPaths;
 use super::violations::Violations;
 
 /// The parameters that expressions replaced, in the service's order.
@@ -42,6 +43,12 @@ struct Legacy<'a> {
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let Request { source, query, messages } = read(params)?;
     let index = source.check(endpoint).await?;
+    let paths = NestedPaths::default().add_condition(query.filter.as_ref());
+    let paths = match &query.select {
+        Select::Parts(projection) => paths.add_projection(Some(projection)),
+        Select::All | Select::AllOfTable | Select::Count => paths,
+    };
+    endpoint.check_scalar_keys(&source.table, &paths).await?;
     let requested = query.clone();
     match endpoint.store.query(query).await {
         Ok(page) => Ok(source.response(index.as_ref(), &page)),

@@ -208,7 +208,7 @@ fn key_message(spec: Option<&TableSpec>, kind: RequestKind<'_>, invalid: &Invali
                     "Type mismatch for Index Key {attribute} Expected: {expected} Actual: {found} \
                      IndexName: {index}"
                 )),
-                None if in_item => parameter(&format!(
+                None if matches!(kind, RequestKind::Item) => parameter(&format!(
                     "Type mismatch for key {attribute} expected: {expected} actual: {found}"
                 )),
                 None => NO_MATCH.to_owned(),
@@ -217,7 +217,7 @@ fn key_message(spec: Option<&TableSpec>, kind: RequestKind<'_>, invalid: &Invali
         Invalid::KeyType { .. } if matches!(kind, RequestKind::Query(_)) => {
             parameter("Condition parameter type does not match schema type")
         }
-        Invalid::KeyMissing { attribute } if in_item => {
+        Invalid::KeyMissing { attribute } if matches!(kind, RequestKind::Item) => {
             parameter(&format!("Missing the key {attribute} in the item"))
         }
         Invalid::KeyEmpty { attribute } => empty_key_message(spec, attribute),

@@ -1,6 +1,6 @@
 //! `Scan`.
 
-use keyloom_store::{Scan, Segment};
+use keyloom_store::{Scan, Segment, Select};
 
 use crate::wire::Fault;
 
@@ -10,21 +10,52 @@ use super::legacy::{self, AttributesToGet, Filter};
 use super::page::{PageParams, PageSource};
 use super::params::Params;
 use super::refusal::{self, RequestKind};
+use super::scalar_keys::NestedPaths;
 
 /// The parameters that expressions replaced, in the service's order.
 const LEGACY: &[&str] = &[AttributesToGet::PARAMETER, "ScanFilter", "ConditionalOperator"];
 
+/// No page of a table with this many items ends because it has skipped too many.
+const ITEMS_WITHOUT_SKIPS: u64 = 50_000;
+
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let (source, scan) = read(params)?;
     let index = source.check(endpoint).await?;
+    let paths = NestedPaths::default().add_condition(scan.filter.as_ref());
+    let paths = match &scan.select {
+        Select::Parts(projection) => paths.add_projection(Some(projection)),
+        Select::All | Select::AllOfTable | Select::Count => paths,
+    };
+    endpoint.check_scalar_keys(&source.table, &paths).await?;
     let requested = scan.clone();
     match endpoint.store.scan(scan).await {
-        Ok(page) => Ok(source.response(index.as_ref(), &page)),
+        Ok(page) => {
+            check_start(endpoint, &requested).await?;
+            Ok(source.response(index.as_ref(), &page))
+        }
         Err(error) => {
             let kind = RequestKind::Scan(&requested);
             Err(refusal::item_fault(endpoint, &source.table, kind, error).await)
         }
     }
+}
+
+/// Rejects a start key of another segment. A page of a large table can end at one, after it has
+/// skipped many rows of other segments, so there every key is accepted.
+async fn check_start(endpoint: &Endpoint, scan: &Scan) -> Result<(), Fault> {
+    let (Some(start), Some(segment)) = (&scan.start, scan.segment) else { return Ok(()) };
+    let table = refusal::describe(endpoint, &scan.table).await?;
+    let index = scan.index.as_ref();
+    let index = index.and_then(|name| table.spec.indexes.iter().find(|index| index.name == *name));
+    let schema = index.map_or(&table.spec.key, |index| &index.key);
+    if table.items > ITEMS_WITHOUT_SKIPS || segment.holds(schema, start) {
+        return Ok(());
+    }
+    let Segment { number, of } = segment;
+    Err(Fault::validation(format!(
+        "The provided starting key is invalid: Invalid ExclusiveStartKey. Please use \
+         ExclusiveStartKey with correct Segment. TotalSegments: {of} Segment: {number}"
+    )))
 }
 
 fn read(params: Params<'_>) -> Result<(PageSource, Scan), Fault> {
@@ -33,7 +64,7 @@ fn read(params: Params<'_>) -> Result<(PageSource, Scan), Fault> {
     let (attributes, legacy_filter) = (AttributesToGet::read(&params)?, Filter::of_scan(&params)?);
     let number = params.integer("Segment")?;
     let of = params.integer("TotalSegments")?;
-    let mut violations = page.violations(&params)?;
+    let mut violations = page.violations(&params)?.together();
     violations.at_least("totalSegments", of, 1);
     violations.at_most("totalSegments", of, 1_000_000);
     violations.at_least("segment", number, 0);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use keyloom_store::{Clock, Store, SystemClock, TableName};
 
+use super::restoring::Restoring;
 use crate::strict::{Heat, Strict};
 
 /// DynamoDB's API over a store.
@@ -26,6 +27,7 @@ pub struct Endpoint {
     /// The store, if it is strict.
     pub(super) strict: Option<Arc<Strict>>,
     pub(super) options: EndpointOptions,
+    pub(super) restoring: Arc<Restoring>,
 }
 
 /// How the service identifies itself.
@@ -53,13 +55,14 @@ impl Endpoint {
     /// Serves a store. Settings that the store does not have, such as tags, are kept in an
     /// internal table of the same store.
     pub fn new(store: Arc<dyn Store>, options: EndpointOptions) -> Endpoint {
-        Endpoint { settings_store: store.clone(), store, strict: None, options }
+        let restoring = Arc::default();
+        Endpoint { settings_store: store.clone(), store, strict: None, options, restoring }
     }
 
     /// Serves a store by the rules of strict mode.
     pub fn strict(strict: Arc<Strict>, options: EndpointOptions) -> Endpoint {
-        let settings_store = strict.inner.clone();
-        Endpoint { store: strict.clone(), settings_store, strict: Some(strict), options }
+        let (settings_store, restoring) = (strict.inner.clone(), Arc::default());
+        Endpoint { store: strict.clone(), settings_store, strict: Some(strict), options, restoring }
     }
 
     /// Reports what partitions and keys have consumed, in strict mode.
@@ -69,6 +72,9 @@ impl Endpoint {
 
     /// Returns the status of a table.
     pub(super) fn table_status(&self, table: &TableName) -> &'static str {
+        if self.restoring.has(table) {
+            return "CREATING";
+        }
         self.strict.as_ref().map_or("ACTIVE", |strict| strict.table_status(table))
     }
 

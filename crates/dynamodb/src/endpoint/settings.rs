@@ -7,17 +7,23 @@
 use std::collections::BTreeMap;
 
 use keyloom_store::{
-    Delete, Error, Feed, Get, KeySchema, KeyType, Put, TableDescription, TableName, TableSpec, Time,
+    Delete, Error, Feed, Get, KeySchema, KeyType, Put, SeqNo, TableDescription, TableName,
+    TableSpec, Time,
 };
 use keyloom_value::{Condition, Item, Path, Value};
 
 use crate::wire::{Fault, FaultCode};
 
 use super::Endpoint;
+use super::continuous_backups::Recovery;
 use super::refusal;
 
+/// How the names of tables begin that the endpoint uses for itself.
+pub(super) const INTERNAL: &str = "keyloom.dynamodb.";
 /// The table that holds the settings of all tables.
 const SETTINGS_TABLE: &str = "keyloom.dynamodb.tables";
+/// How long a stream can be read after it was disabled.
+const KEPT_MS: u64 = 24 * 60 * 60 * 1000;
 /// Attempts at a change while others change the same row.
 const ATTEMPTS_MAX: usize = 20;
 
@@ -29,11 +35,33 @@ pub(super) struct Settings {
     /// Throughput of global indexes, by name.
     pub(super) index_throughput: BTreeMap<String, Throughput>,
     pub(super) tags: BTreeMap<String, String>,
+    /// The stream that is enabled.
     pub(super) stream: Option<Stream>,
+    /// Streams that were disabled less than a day ago, oldest first.
+    pub(super) past_streams: Vec<Stream>,
+    /// Whether changes are recorded, if at all, for other reasons than an enabled stream.
+    pub(super) is_stream_off: bool,
     pub(super) is_protected: bool,
     pub(super) class: Option<String>,
+    /// How the table can be restored to an earlier time.
+    pub(super) recovery: Option<Recovery>,
+    /// Where the items came from, if the table was restored.
+    pub(super) restored: Option<Restored>,
     /// Incremented by every change, to detect lost updates.
     pub(super) version: u64,
+}
+
+/// The origin of a restored table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Restored {
+    /// The ARN of the backup, if it was one.
+    pub(super) from_backup: Option<String>,
+    /// The ARN of the table.
+    pub(super) from_table: String,
+    /// The time of its items.
+    pub(super) at: Time,
+    /// The opening of the store that still copies.
+    pub(super) copied_by: Option<u64>,
 }
 
 /// Units per second. They are reported, not enforced.
@@ -43,12 +71,36 @@ pub(super) struct Throughput {
     pub(super) write: u64,
 }
 
-/// A change stream.
+/// A change stream: a part of the feed of its table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Stream {
     pub(super) view: StreamView,
     /// Also the stream's label.
     pub(super) enabled_at: Time,
+    /// It begins after this change; `None` if it begins with the feed.
+    pub(super) after: Option<SeqNo>,
+    /// Where it ends, once it is disabled.
+    pub(super) end: Option<StreamEnd>,
+}
+
+/// The end of a stream that was disabled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StreamEnd {
+    pub(super) at: Time,
+    /// No later change is in it.
+    pub(super) last: SeqNo,
+}
+
+impl Stream {
+    /// A stream that has just been enabled.
+    pub(super) fn new(view: StreamView, enabled_at: Time, after: Option<SeqNo>) -> Stream {
+        Stream { view, enabled_at, after, end: None }
+    }
+
+    /// Whether it can still be read.
+    pub(super) fn is_kept(&self, now: Time) -> bool {
+        self.end.is_none_or(|end| now.0 < end.at.0.saturating_add(KEPT_MS))
+    }
 }
 
 /// Which images the records of a stream have.
@@ -84,9 +136,9 @@ impl StreamView {
     }
 }
 
-/// Returns whether the table is the settings table.
-pub(super) fn is_settings_table(table: &TableName) -> bool {
-    table.as_str() == SETTINGS_TABLE
+/// Returns whether the endpoint uses the table for itself.
+pub(super) fn is_internal_table(table: &TableName) -> bool {
+    table.as_str().starts_with(INTERNAL)
 }
 
 impl Endpoint {
@@ -100,10 +152,13 @@ impl Endpoint {
         };
         let row = row.filter(|row| to_u64(row.get("created")) == Some(table.created.0));
         let mut settings = row.map(|row| decode(&row)).unwrap_or_default();
+        let now = self.options.clock.now();
+        settings.past_streams.retain(|stream| stream.is_kept(now));
         match table.spec.feed {
-            Feed::Off => settings.stream = None,
+            Feed::Off => (settings.stream, settings.past_streams) = (None, vec![]),
+            Feed::Images if settings.is_stream_off => settings.stream = None,
             Feed::Images => {
-                let stream = || Stream { view: StreamView::Both, enabled_at: table.created };
+                let stream = || Stream::new(StreamView::Both, table.created, None);
                 settings.stream.get_or_insert_with(stream);
             }
         }
@@ -161,7 +216,7 @@ impl Endpoint {
     }
 }
 
-fn settings_table() -> Result<TableName, Fault> {
+pub(super) fn settings_table() -> Result<TableName, Fault> {
     TableName::new(SETTINGS_TABLE).map_err(|invalid| Fault::validation(invalid.to_string()))
 }
 
@@ -169,7 +224,7 @@ fn row_key(table: &TableName) -> Item {
     Item::from([("table", table.as_str())])
 }
 
-fn encode(settings: &Settings) -> Item {
+pub(super) fn encode(settings: &Settings) -> Item {
     let mut row = Item::new();
     row.insert("version", settings.version);
     row.insert("protected", settings.is_protected);
@@ -186,20 +241,40 @@ fn encode(settings: &Settings) -> Item {
     if let Some(stream) = &settings.stream {
         row.insert("view", stream.view.name());
         row.insert("since", stream.enabled_at.0);
+        if let Some(after) = stream.after {
+            row.insert("after", after.to_string());
+        }
+    }
+    if settings.is_stream_off {
+        row.insert("stream_off", true);
+    }
+    if !settings.past_streams.is_empty() {
+        let past = settings.past_streams.iter().map(|stream| Value::M(encode_stream(stream)));
+        row.insert("past_streams", Value::L(past.collect()));
     }
     if let Some(class) = &settings.class {
         row.insert("class", class.as_str());
     }
+    if let Some(recovery) = settings.recovery {
+        row.insert("recovery_since", recovery.enabled_at.0);
+        row.insert("recovery_days", recovery.days);
+        row.insert("recovery_after", recovery.after.to_string());
+    }
+    if let Some(restored) = &settings.restored {
+        row.insert("restored", encode_restored(restored));
+    }
     row
 }
 
-fn decode(row: &Item) -> Settings {
+pub(super) fn decode(row: &Item) -> Settings {
     let members = |name: &str| match row.get(name) {
         Some(Value::M(members)) => members.clone(),
         _ => Item::new(),
     };
-    let view = row.get("view").and_then(Value::as_s).and_then(StreamView::of_name);
-    let enabled_at = to_u64(row.get("since")).map(Time);
+    let past = match row.get("past_streams") {
+        Some(Value::L(past)) => past.as_slice(),
+        _ => &[],
+    };
     let indexes = members("indexes").into_iter();
     let tags = members("tags").into_iter();
     Settings {
@@ -210,11 +285,76 @@ fn decode(row: &Item) -> Settings {
         tags: tags
             .filter_map(|(key, value)| Some((key.to_string(), value.as_s()?.to_owned())))
             .collect(),
-        stream: view.zip(enabled_at).map(|(view, enabled_at)| Stream { view, enabled_at }),
+        stream: decode_stream(row),
+        past_streams: past
+            .iter()
+            .filter_map(|stream| match stream {
+                Value::M(members) => decode_stream(members),
+                _ => None,
+            })
+            .collect(),
+        is_stream_off: row.get("stream_off") == Some(&Value::Bool(true)),
         is_protected: row.get("protected") == Some(&Value::Bool(true)),
         class: row.get("class").and_then(Value::as_s).map(str::to_owned),
+        recovery: decode_recovery(row),
+        restored: match row.get("restored") {
+            Some(Value::M(members)) => decode_restored(members),
+            _ => None,
+        },
         version: to_u64(row.get("version")).unwrap_or_default(),
     }
+}
+
+fn decode_recovery(row: &Item) -> Option<Recovery> {
+    Some(Recovery {
+        enabled_at: to_u64(row.get("recovery_since")).map(Time)?,
+        days: to_u64(row.get("recovery_days"))?,
+        after: SeqNo(row.get("recovery_after")?.as_s()?.parse().ok()?),
+    })
+}
+
+fn encode_restored(restored: &Restored) -> Item {
+    let mut row = Item::from([("table", restored.from_table.as_str())]);
+    row.insert("at", restored.at.0);
+    if let Some(backup) = &restored.from_backup {
+        row.insert("backup", backup.as_str());
+    }
+    if let Some(opening) = restored.copied_by {
+        row.insert("copied_by", opening.to_string());
+    }
+    row
+}
+
+fn decode_restored(row: &Item) -> Option<Restored> {
+    let text = |name: &str| row.get(name)?.as_s().map(str::to_owned);
+    Some(Restored {
+        from_backup: text("backup"),
+        from_table: text("table")?,
+        at: to_u64(row.get("at")).map(Time)?,
+        copied_by: text("copied_by").and_then(|opening| opening.parse().ok()),
+    })
+}
+
+fn encode_stream(stream: &Stream) -> Item {
+    let mut row = Item::from([("view", stream.view.name())]);
+    row.insert("since", stream.enabled_at.0);
+    if let Some(after) = stream.after {
+        row.insert("after", after.to_string());
+    }
+    if let Some(end) = stream.end {
+        row.insert("until", end.at.0);
+        row.insert("last", end.last.to_string());
+    }
+    row
+}
+
+fn decode_stream(row: &Item) -> Option<Stream> {
+    let number = |name: &str| Some(SeqNo(row.get(name)?.as_s()?.parse().ok()?));
+    let view = row.get("view").and_then(Value::as_s).and_then(StreamView::of_name)?;
+    let enabled_at = to_u64(row.get("since")).map(Time)?;
+    let until = to_u64(row.get("until")).map(Time);
+    let end = until.zip(number("last")).map(|(at, last)| StreamEnd { at, last });
+    Some(Stream { view, enabled_at, after: number("after"), end })
 }
 
 fn encode_throughput(throughput: Throughput) -> Value {
@@ -226,6 +366,6 @@ fn decode_throughput(value: &Value) -> Option<Throughput> {
     Some(Throughput { read: to_u64(units.first())?, write: to_u64(units.get(1))? })
 }
 
-fn to_u64(value: Option<&Value>) -> Option<u64> {
+pub(super) fn to_u64(value: Option<&Value>) -> Option<u64> {
     value?.as_n()?.to_i64()?.try_into().ok()
 }

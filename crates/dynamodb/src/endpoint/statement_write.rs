@@ -212,8 +212,8 @@ async fn update(
         return Ok(Written { image, consumed: None });
     }
     let new = updated(&changes, image.as_ref(), &key);
-    let consumed = Consumed::of_write(spec, image.as_ref(), Some(&new));
-    let image = returns.of_update(&changes, image.as_ref(), &new);
+    let consumed = Consumed::of_write(spec, image.as_ref(), new.as_ref());
+    let image = new.as_ref().and_then(|new| returns.of_update(&changes, image.as_ref(), new));
     Ok(Written { image, consumed: Some(consumed) })
 }
 

@@ -1,9 +1,13 @@
 //! Where streams are read from: the feed of the store, or the shards of strict mode.
 
-use keyloom_store::{Error, FeedStart, ReadChanges, SeqNo, Shard, ShardId, TableName};
+use keyloom_store::{
+    Alteration, Error, Feed, FeedStart, ReadChanges, SeqNo, Shard, ShardId, TableDescription,
+    TableName,
+};
 
 use super::Endpoint;
 use super::refusal;
+use super::settings::{Settings, Stream};
 use crate::strict::{ShardPage, StreamShard};
 use crate::wire::{Fault, FaultCode};
 
@@ -17,7 +21,25 @@ pub(super) struct WireShard {
 }
 
 /// Lists the shards of a stream, parents first.
-pub(super) async fn all(endpoint: &Endpoint, table: &TableName) -> Result<Vec<WireShard>, Fault> {
+pub(super) async fn all(
+    endpoint: &Endpoint,
+    table: &TableName,
+    stream: &Stream,
+) -> Result<Vec<WireShard>, Fault> {
+    let mut shards = of_feed(endpoint, table).await?;
+    if let Some(after) = stream.after {
+        shards.retain(|shard| shard.last.is_none_or(|last| last > after));
+        shards.iter_mut().for_each(|shard| shard.first = shard.first.max(SeqNo(after.0 + 1)));
+    }
+    if let Some(end) = stream.end {
+        shards.retain(|shard| shard.first <= end.last);
+        let last = |shard: &WireShard| shard.last.map_or(end.last, |last| last.min(end.last));
+        shards.iter_mut().for_each(|shard| shard.last = Some(last(shard)));
+    }
+    Ok(shards)
+}
+
+async fn of_feed(endpoint: &Endpoint, table: &TableName) -> Result<Vec<WireShard>, Fault> {
     let refused = |error| refused(endpoint, table, error);
     if let Some(strict) = &endpoint.strict {
         strict.admit_description(table).map_err(refused)?;
@@ -36,14 +58,60 @@ pub(super) async fn all(endpoint: &Endpoint, table: &TableName) -> Result<Vec<Wi
     Ok(shards)
 }
 
-/// Reads changes of a shard.
-pub(super) async fn page(endpoint: &Endpoint, read: ReadChanges) -> Result<ShardPage, Fault> {
+/// Reads changes of a shard that are in the stream.
+pub(super) async fn page(
+    endpoint: &Endpoint,
+    mut read: ReadChanges,
+    stream: &Stream,
+) -> Result<ShardPage, Fault> {
     let table = read.table.clone();
+    if let Some(after) = stream.after {
+        read.start = match read.start {
+            FeedStart::After(seq) => FeedStart::After(seq.max(after)),
+            FeedStart::Oldest => FeedStart::After(after),
+            FeedStart::Now => FeedStart::Now,
+        };
+    }
+    let from = read.start;
     let page = match &endpoint.strict {
         Some(strict) => strict.shard_page(&read).await,
         None => endpoint.store.changes(read).await.map(ShardPage::from),
     };
-    page.map_err(|error| refused(endpoint, &table, error))
+    let mut page = page.map_err(|error| refused(endpoint, &table, error))?;
+    if let Some(end) = stream.end {
+        let count = page.changes.len();
+        page.changes.retain(|change| change.seq <= end.last);
+        let is_past = page.next.is_some_and(|next| next >= end.last);
+        let is_at_end = count == 0 && page.next.map(FeedStart::After) == Some(from);
+        page.is_ended |= is_past || is_at_end || page.changes.len() < count;
+    }
+    Ok(page)
+}
+
+impl Endpoint {
+    /// Returns the position after every change of a table so far.
+    pub(super) async fn feed_end(&self, table: &TableName) -> Result<SeqNo, Fault> {
+        let refused = |error| refused(self, table, error);
+        let shards = self.settings_store.shards(table.clone()).await.map_err(refused)?;
+        let mut end = SeqNo(0);
+        for Shard { id, .. } in shards {
+            let (table, start) = (table.clone(), FeedStart::Now);
+            let read = ReadChanges { table, shard: id, start, limit: 1 };
+            end = end.max(self.settings_store.changes(read).await.map_err(refused)?.next);
+        }
+        Ok(end)
+    }
+
+    /// Stops recording changes that no stream and no recovery needs any more.
+    pub(super) async fn retire_feed(&self, table: &TableDescription, settings: &Settings) {
+        let has_stream = settings.stream.is_some() || !settings.past_streams.is_empty();
+        let is_needed = has_stream || settings.recovery.is_some();
+        if table.spec.feed == Feed::Images && !is_needed {
+            let name = table.spec.name.clone();
+            // If it fails, the next call tries again.
+            let _ = self.store.alter_table(name, Alteration::SetFeed(Feed::Off)).await;
+        }
+    }
 }
 
 /// Returns the end of a shard. Asking for it is not a read, so nothing limits it.

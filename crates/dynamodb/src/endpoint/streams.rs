@@ -14,7 +14,7 @@ use crate::wire::{Fault, FaultCode, write_item};
 use super::Endpoint;
 use super::arn;
 use super::params::{Params, table_name};
-use super::settings::{Stream, StreamView, is_settings_table};
+use super::settings::{Stream, StreamView, is_internal_table};
 use super::stream_shards::{self, WireShard};
 use super::table_description::{label, seconds};
 use super::violations::Violations;
@@ -24,7 +24,7 @@ const STREAMS_MAX: i64 = 100;
 /// Records per response.
 const RECORDS_MAX: i64 = 1000;
 /// Shards per response.
-const SHARDS_MAX: usize = 100;
+const SHARDS_MAX: i64 = 100;
 /// How long an iterator is valid in strict mode.
 const ITERATOR_MS: u64 = 15 * 60 * 1000;
 /// Bytes of images per response.
@@ -48,24 +48,28 @@ pub(super) async fn list(endpoint: &Endpoint, params: Params<'_>) -> Result<Stri
     violations.finish()?;
     let only = params.text("TableName")?.map(table_name).transpose()?;
     let after = params.text("ExclusiveStartStreamArn")?;
+    if let Some(after) = after.filter(|after| arn::stream_of(after).is_none()) {
+        return Err(Fault::validation(format!("Invalid StreamArn: {after}")));
+    }
     let limit = usize::try_from(limit.unwrap_or(STREAMS_MAX)).unwrap_or(usize::MAX);
     let names = endpoint.store.list_tables().await.map_err(internal)?;
     let mut found = Vec::new();
     for name in names {
         let is_requested =
-            only.as_ref().is_none_or(|only| *only == name) && !is_settings_table(&name);
-        let Ok(table) = endpoint.table(&name).await else { continue };
-        let Some(stream) = endpoint.settings(&table).await?.stream.filter(|_| is_requested) else {
+            only.as_ref().is_none_or(|only| *only == name) && !is_internal_table(&name);
+        let Some(table) = endpoint.table(&name).await.ok().filter(|_| is_requested) else {
             continue;
         };
-        let arn = stream_arn(endpoint, &name, &stream);
-        if after.is_none_or(|after| arn.as_str() > after) {
+        let settings = endpoint.settings(&table).await?;
+        endpoint.retire_feed(&table, &settings).await;
+        for stream in settings.past_streams.into_iter().chain(settings.stream) {
+            let (table, arn) = (table.clone(), stream_arn(endpoint, &name, &stream));
             found.push(NamedStream { table, stream, arn });
         }
-        if found.len() > limit {
-            break;
-        }
     }
+    // Not the order of tables: `a` is before `a-b`, but not before it as part of an ARN.
+    found.sort_by(|left, right| left.arn.cmp(&right.arn));
+    found.retain(|named| after.is_none_or(|after| named.arn.as_str() > after));
     let is_more = found.len() > limit;
     found.truncate(limit);
     let mut writer = Writer::new();
@@ -79,19 +83,34 @@ pub(super) async fn list(endpoint: &Endpoint, params: Params<'_>) -> Result<Stri
 }
 
 pub(super) async fn describe(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
+    let limit = params.integer("Limit")?;
+    let filter = params.object("ShardFilter")?;
+    let kind = filter.as_ref().map(|filter| filter.text("Type")).transpose()?.flatten();
+    let parent = filter.as_ref().map(|filter| filter.text("ShardId")).transpose()?.flatten();
+    let mut violations = Violations::default();
+    violations.at_least("limit", limit, 1);
+    violations.at_most("limit", limit, SHARDS_MAX);
+    violations.one_of("shardFilter.type", kind, &["CHILD_SHARDS"]);
+    violations.finish()?;
     let named = named(endpoint, &params).await?;
-    let shards = stream_shards::all(endpoint, &named.table.spec.name).await?;
+    let shards = stream_shards::all(endpoint, &named.table.spec.name, &named.stream).await?;
     let after = params.text("ExclusiveStartShardId")?;
-    let after = after.map(|text| shard_of(&named.stream, text)).transpose()?;
-    let is_listed = |shard: &&WireShard| after.as_ref().is_none_or(|after| shard.id.0 > after.0);
+    let id = |shard: &ShardId| wire_shard(&named.stream, shard);
+    let is_listed = |shard: &&WireShard| {
+        let is_child = parent
+            .is_none_or(|parent| shard.parent.as_ref().is_some_and(|shard| id(shard) == parent));
+        is_child && after.is_none_or(|after| id(&shard.id).as_str() > after)
+    };
     let mut rest = shards.iter().filter(is_listed);
-    let page: Vec<&WireShard> = rest.by_ref().take(SHARDS_MAX).collect();
+    let limit = usize::try_from(limit.unwrap_or(SHARDS_MAX)).unwrap_or(1);
+    let page: Vec<&WireShard> = rest.by_ref().take(limit).collect();
     let is_more = rest.next().is_some();
     let mut writer = Writer::new();
     writer.object(|w| {
         w.name("StreamDescription").object(|w| {
             identity(w, &named);
-            w.name("StreamStatus").text("ENABLED");
+            let is_open = named.stream.end.is_none();
+            w.name("StreamStatus").text(if is_open { "ENABLED" } else { "DISABLED" });
             w.name("StreamViewType").text(named.stream.view.name());
             w.name("CreationRequestDateTime").number(seconds(named.stream.enabled_at));
             write_key(w, &named.table);
@@ -119,6 +138,12 @@ pub(super) async fn shard_iterator(
     violations.required("shardIteratorType", kind.is_some());
     violations.one_of("shardIteratorType", kind, ITERATOR_TYPES);
     violations.finish()?;
+    if number.is_some() && matches!(kind, Some("LATEST" | "TRIM_HORIZON")) {
+        return Err(Fault::validation(format!(
+            "Invalid SequenceNumber: it must not be specified when ShardIteratorType is {}",
+            kind.unwrap_or_default()
+        )));
+    }
     let named = named(endpoint, &params).await?;
     let shard = shard_of(&named.stream, shard.unwrap_or_default())?;
     let table = named.table.spec.name.clone();
@@ -165,7 +190,7 @@ pub(super) async fn records(endpoint: &Endpoint, params: Params<'_>) -> Result<S
         start: iterator.position.map_or(FeedStart::Oldest, FeedStart::After),
         limit: usize::try_from(limit.unwrap_or(RECORDS_MAX)).unwrap_or(1),
     };
-    let mut page = stream_shards::page(endpoint, read).await?;
+    let mut page = stream_shards::page(endpoint, read, &named.stream).await?;
     truncate(&mut page);
     let mut writer = Writer::new();
     writer.object(|w| {
@@ -283,10 +308,9 @@ async fn find(endpoint: &Endpoint, arn: &str) -> Result<NamedStream, Fault> {
         .ok_or_else(|| Fault::validation(format!("Invalid StreamArn: {arn}")))?;
     let name = table_name(table).map_err(|_| missing())?;
     let table = endpoint.table(&name).await.map_err(|_| missing())?;
-    let stream = endpoint.settings(&table).await?.stream.ok_or_else(missing)?;
-    if label(stream.enabled_at) != wanted {
-        return Err(missing());
-    }
+    let settings = endpoint.settings(&table).await?;
+    let mut streams = settings.stream.into_iter().chain(settings.past_streams);
+    let stream = streams.find(|stream| label(stream.enabled_at) == wanted).ok_or_else(missing)?;
     let arn = stream_arn(endpoint, &name, &stream);
     Ok(NamedStream { table, stream, arn })
 }

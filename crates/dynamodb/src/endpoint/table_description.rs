@@ -31,8 +31,32 @@ pub(super) fn response(
             w.name("TableId").text(&table_id(table));
             write_settings(w, table, settings);
             write_stream(w, endpoint, table, settings);
+            write_restored(w, settings);
             write_indexes(w, endpoint, table, settings, IndexScope::Local);
             write_indexes(w, endpoint, table, settings, IndexScope::Global);
+        });
+    });
+    writer.finish()
+}
+
+/// Writes the response to `DeleteTable`, which no longer has the keys, the indexes or the stream.
+pub(super) fn deleted(
+    endpoint: &Endpoint,
+    table: &TableDescription,
+    settings: &Settings,
+) -> String {
+    let mut writer = Writer::new();
+    writer.object(|w| {
+        w.name("TableDescription").object(|w| {
+            w.name("TableName").text(table.spec.name.as_str());
+            w.name("TableStatus").text("DELETING");
+            write_throughput(w, settings.throughput);
+            w.name("TableSizeBytes").number(0);
+            w.name("ItemCount").number(0);
+            w.name("TableArn").text(&endpoint.table_arn(&table.spec.name));
+            w.name("TableId").text(&table_id(table));
+            write_billing(w, table, settings);
+            w.name("DeletionProtectionEnabled").boolean(settings.is_protected);
         });
     });
     writer.finish()
@@ -58,7 +82,7 @@ fn write_spec(w: &mut Writer, spec: &TableSpec) {
     write_key(w, &spec.key);
 }
 
-fn write_key(w: &mut Writer, key: &KeySchema) {
+pub(super) fn write_key(w: &mut Writer, key: &KeySchema) {
     w.name("KeySchema").list(|w| {
         for (parts, kind) in [(&key.partition, "HASH"), (&key.sort, "RANGE")] {
             for part in parts {
@@ -73,6 +97,14 @@ fn write_key(w: &mut Writer, key: &KeySchema) {
 
 fn write_settings(w: &mut Writer, table: &TableDescription, settings: &Settings) {
     write_throughput(w, settings.throughput);
+    write_billing(w, table, settings);
+    w.name("DeletionProtectionEnabled").boolean(settings.is_protected);
+    if let Some(class) = &settings.class {
+        w.name("TableClassSummary").object(|w| w.name("TableClass").text(class));
+    }
+}
+
+fn write_billing(w: &mut Writer, table: &TableDescription, settings: &Settings) {
     if settings.throughput.is_none() {
         w.name("BillingModeSummary").object(|w| {
             w.name("BillingMode").text("PAY_PER_REQUEST");
@@ -82,10 +114,6 @@ fn write_settings(w: &mut Writer, table: &TableDescription, settings: &Settings)
             w.name("TableThroughputMode").text("PAY_PER_REQUEST");
             w.name("LastUpdateToPayPerRequestDateTime").number(seconds(table.created));
         });
-    }
-    w.name("DeletionProtectionEnabled").boolean(settings.is_protected);
-    if let Some(class) = &settings.class {
-        w.name("TableClassSummary").object(|w| w.name("TableClass").text(class));
     }
 }
 
@@ -98,13 +126,52 @@ fn write_throughput(w: &mut Writer, throughput: Option<Throughput>) {
     });
 }
 
-fn write_stream(w: &mut Writer, endpoint: &Endpoint, table: &TableDescription, s: &Settings) {
-    let Some(stream) = &s.stream else { return };
-    let label = label(stream.enabled_at);
-    w.name("StreamSpecification").object(|w| {
-        w.name("StreamEnabled").boolean(true);
-        w.name("StreamViewType").text(stream.view.name());
+fn write_restored(w: &mut Writer, settings: &Settings) {
+    let Some(restored) = &settings.restored else { return };
+    w.name("RestoreSummary").object(|w| {
+        if let Some(backup) = &restored.from_backup {
+            w.name("SourceBackupArn").text(backup);
+        }
+        w.name("SourceTableArn").text(&restored.from_table);
+        w.name("RestoreDateTime").number(seconds(restored.at));
+        w.name("RestoreInProgress").boolean(restored.copied_by.is_some());
     });
+}
+
+/// Writes the features of a table as its backup has them.
+pub(super) fn write_backed_up(w: &mut Writer, spec: &TableSpec, settings: &Settings) {
+    let scopes = [
+        (IndexScope::Local, "LocalSecondaryIndexes"),
+        (IndexScope::Global, "GlobalSecondaryIndexes"),
+    ];
+    for (scope, member) in scopes {
+        let indexes = || spec.indexes.iter().filter(move |index| index.scope == scope);
+        if indexes().next().is_none() {
+            continue;
+        }
+        w.name(member).list(|w| {
+            for index in indexes() {
+                w.object(|w| {
+                    write_index_spec(w, index);
+                    if scope == IndexScope::Global {
+                        let units = settings.index_throughput.get(index.name.as_str());
+                        write_throughput(w, units.copied());
+                    }
+                });
+            }
+        });
+    }
+}
+
+fn write_stream(w: &mut Writer, endpoint: &Endpoint, table: &TableDescription, s: &Settings) {
+    let Some(stream) = s.stream.as_ref().or(s.past_streams.last()) else { return };
+    let label = label(stream.enabled_at);
+    if stream.end.is_none() {
+        w.name("StreamSpecification").object(|w| {
+            w.name("StreamEnabled").boolean(true);
+            w.name("StreamViewType").text(stream.view.name());
+        });
+    }
     w.name("LatestStreamLabel").text(&label);
     let arn = format!("{}/stream/{label}", endpoint.table_arn(&table.spec.name));
     w.name("LatestStreamArn").text(&arn);
@@ -144,6 +211,12 @@ fn write_indexes(
 }
 
 fn write_index(w: &mut Writer, spec: &IndexSpec, now: &IndexDescription) {
+    write_index_spec(w, spec);
+    w.name("IndexSizeBytes").number(now.bytes);
+    w.name("ItemCount").number(now.items);
+}
+
+fn write_index_spec(w: &mut Writer, spec: &IndexSpec) {
     w.name("IndexName").text(spec.name.as_str());
     write_key(w, &spec.key);
     w.name("Projection").object(|w| {
@@ -158,8 +231,6 @@ fn write_index(w: &mut Writer, spec: &IndexSpec, now: &IndexDescription) {
                 .list(|w| names.iter().for_each(|name| w.text(name.as_str())));
         }
     });
-    w.name("IndexSizeBytes").number(now.bytes);
-    w.name("ItemCount").number(now.items);
 }
 
 fn write_state(w: &mut Writer, now: &IndexDescription) {
@@ -189,7 +260,7 @@ pub(super) fn label(enabled_at: Time) -> String {
 }
 
 /// Derives a unique id from the table's name and creation time, with FNV-1a.
-fn table_id(table: &TableDescription) -> String {
+pub(super) fn table_id(table: &TableDescription) -> String {
     let time_utc = table.created.0.to_be_bytes();
     let bytes = table.spec.name.as_str().bytes().chain(time_utc);
     let hash = bytes.fold(0x6c62_272e_07bb_0142_62b8_2175_6295_c58d_u128, |hash, byte| {

@@ -1,5 +1,7 @@
 //! Keys and indexes in the parameters of a table.
 
+use std::collections::BTreeSet;
+
 use keyloom_store::{
     IndexProjection, IndexScope, IndexSpec, KeyAttribute, KeySchema, KeyType, TableName,
 };
@@ -10,6 +12,8 @@ use super::params::Params;
 use super::settings::Throughput;
 use super::violations::Violations;
 
+/// Elements that a message repeats.
+const ECHOED_MAX: usize = 100;
 const PROJECTIONS: &[&str] = &["ALL", "INCLUDE", "KEYS_ONLY"];
 
 /// The types of key attributes, from `AttributeDefinitions`.
@@ -72,10 +76,12 @@ impl<'a> Definitions<'a> {
         let names = self.names();
         let is_twice =
             |(position, name): (usize, &&str)| names.iter().take(position).any(|n| n == name);
-        if names.iter().enumerate().any(is_twice) {
-            return Err(Fault::validation("Cannot have two attributes with the same name"));
+        match names.iter().enumerate().find(|named| is_twice(*named)) {
+            Some((_, name)) => {
+                Err(Fault::validation(format!("Attribute Name is duplicated: {name}")))
+            }
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Builds the key schema: hash attributes first, then range attributes.
@@ -116,7 +122,7 @@ pub(super) fn key_elements<'a>(
     let elements = params.objects("KeySchema")?;
     violations.required(at, elements.is_some());
     if let Some(elements) = &elements {
-        violations.length(at, "'[]'", elements.len(), 1..=longest);
+        violations.length(at, echo(elements)?, elements.len(), 1..=longest);
     }
     let mut key = Vec::new();
     for (position, element) in elements.unwrap_or_default().into_iter().enumerate() {
@@ -128,6 +134,17 @@ pub(super) fn key_elements<'a>(
         key.push(KeyElement { name: name.unwrap_or_default(), is_hash: kind == Some("HASH") });
     }
     Ok(key)
+}
+
+/// Formats a `KeySchema` as the service repeats it.
+fn echo(elements: &[Params<'_>]) -> Result<String, Fault> {
+    let texts = elements.iter().take(ECHOED_MAX).map(|element| {
+        let (name, kind) = (element.text("AttributeName")?, element.text("KeyType")?);
+        let (name, kind) = (name.unwrap_or("null"), kind.unwrap_or("null"));
+        Ok(format!("KeySchemaElement(attributeName={name}, keyType={kind})"))
+    });
+    let texts = texts.collect::<Result<Vec<_>, Fault>>()?;
+    Ok(format!("'[{}]'", texts.join(", ")))
 }
 
 /// Rejects a key whose elements are repeated or in the wrong order.
@@ -153,13 +170,14 @@ pub(super) fn check_key(key: &[KeyElement<'_>], most_hash: usize) -> Result<(), 
     Ok(())
 }
 
-/// Reads `ProvisionedThroughput`, if present.
+/// Reads `ProvisionedThroughput`, or a parameter of another name that is like it, if present.
 pub(super) fn throughput(
     params: &Params<'_>,
+    name: &str,
     at: &str,
     violations: &mut Violations,
 ) -> Result<Option<Throughput>, Fault> {
-    let Some(units) = params.object("ProvisionedThroughput")? else { return Ok(None) };
+    let Some(units) = params.object(name)? else { return Ok(None) };
     let mut read = |name: &str, member: &str| {
         let units = units.integer(name)?;
         violations.required(&format!("{at}.{member}"), units.is_some());
@@ -199,10 +217,12 @@ impl<'a> IndexShape<'a> {
             non_key = projection.texts("NonKeyAttributes")?;
             if let Some(names) = &non_key {
                 let at = format!("{at}.projection.nonKeyAttributes");
-                violations.length(&at, "'[]'", names.len(), 1..=100);
+                let shown = names.iter().take(ECHOED_MAX).copied().collect::<Vec<_>>().join(", ");
+                violations.length(&at, format_args!("'[{shown}]'"), names.len(), 1..=100);
             }
         }
-        let throughput = throughput(params, &format!("{at}.provisionedThroughput"), violations)?;
+        let units_at = format!("{at}.provisionedThroughput");
+        let throughput = throughput(params, "ProvisionedThroughput", &units_at, violations)?;
         let name = name.unwrap_or_default();
         Ok(IndexShape { name, key, projection: kind, non_key, throughput })
     }
@@ -215,6 +235,12 @@ impl<'a> IndexShape<'a> {
     ) -> Result<IndexSpec, Fault> {
         let key = definitions.key(&self.key)?;
         check_key(&self.key, if scope == IndexScope::Global { 4 } else { 1 })?;
+        let names = self.non_key.as_deref().unwrap_or_default();
+        let mut seen = BTreeSet::new();
+        if let Some(name) = names.iter().find(|name| !seen.insert(**name)) {
+            let message = format!("Duplicate element in NonKeyAttributes: {name}");
+            return Err(Fault::parameter(message));
+        }
         let projection = match (self.projection, &self.non_key) {
             (None, _) => return Err(Fault::parameter("Unknown ProjectionType: null")),
             (Some("INCLUDE"), Some(names)) => {

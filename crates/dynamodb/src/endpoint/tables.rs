@@ -6,7 +6,7 @@ use crate::wire::{Fault, FaultCode};
 use super::Endpoint;
 use super::params::{Params, table_name};
 use super::refusal;
-use super::settings::is_settings_table;
+use super::settings::is_internal_table;
 use super::table_description;
 use super::violations::Violations;
 
@@ -23,18 +23,18 @@ pub(super) async fn describe(endpoint: &Endpoint, params: Params<'_>) -> Result<
 pub(super) async fn delete(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
     let name = required_table(&params)?;
     let table = endpoint.table(&name).await?;
+    endpoint.check_unused(&name)?;
     let settings = endpoint.settings(&table).await?;
     if settings.is_protected {
-        return Err(Fault::validation(format!(
+        return Err(Fault::validation(
             "Resource cannot be deleted as it is currently protected against deletion. Disable \
-             deletion protection first. Resource: {}",
-            endpoint.table_arn(&name)
-        )));
+             deletion protection first.",
+        ));
     }
     let dropped = endpoint.store.drop_table(name.clone()).await;
     let table = dropped.map_err(|error| refusal::table_fault(endpoint, &name, error))?;
     endpoint.delete_settings(&table).await?;
-    Ok(table_description::response(endpoint, "TableDescription", &table, &settings, "DELETING"))
+    Ok(table_description::deleted(endpoint, &table, &settings))
 }
 
 pub(super) async fn list(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
@@ -51,7 +51,7 @@ pub(super) async fn list(endpoint: &Endpoint, params: Params<'_>) -> Result<Stri
     let names =
         names.map_err(|error| Fault::new(FaultCode::InternalServerError, error.to_string()))?;
     let limit = usize::try_from(limit.unwrap_or(NAMES_MAX)).unwrap_or(usize::MAX);
-    let visible = names.into_iter().filter(|name| !is_settings_table(name));
+    let visible = names.into_iter().filter(|name| !is_internal_table(name));
     let mut rest = visible.filter(|name| after.is_none_or(|after| name.as_str() > after));
     let page: Vec<_> = rest.by_ref().take(limit).collect();
     let is_more = rest.next().is_some();
@@ -74,11 +74,6 @@ pub(super) fn required_table(params: &Params<'_>) -> Result<keyloom_store::Table
         ));
     };
     let plain = super::arn::table_of(name);
-    if !(3..=255).contains(&plain.len()) {
-        return Err(Fault::validation(
-            "TableName must be at least 3 characters long and at most 255 characters long",
-        ));
-    }
     let mut violations = Violations::default();
     violations.name("tableName", plain);
     violations.finish()?;

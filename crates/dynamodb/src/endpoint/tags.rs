@@ -28,10 +28,7 @@ pub(super) async fn tag(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     endpoint
         .change_settings(&table, |settings| {
             settings.tags.extend(tags.clone());
-            if settings.tags.len() > TAGS_MAX {
-                return Err(Fault::validation(format!("The maximum number of tags is {TAGS_MAX}")));
-            }
-            Ok(())
+            check_count(&settings.tags)
         })
         .await?;
     Ok(String::new())
@@ -92,20 +89,66 @@ pub(super) fn read_list(params: &Params<'_>) -> Result<BTreeMap<String, String>,
         let shown = format!("'{value}'");
         violations.length(&at("value"), shown, value.chars().count(), 0..=256);
         violations.finish()?;
-        tags.insert(key.to_owned(), value.to_owned());
+        check(key, value)?;
+        if tags.insert(key.to_owned(), value.to_owned()).is_some() {
+            return Err(Fault::validation(format!(
+                "Duplicate Tag Keys provided as input: Duplicate Tag Key found {key}"
+            )));
+        }
     }
+    check_count(&tags)?;
     Ok(tags)
+}
+
+/// Letters, digits, spaces and a few other characters of any script.
+fn check(key: &str, value: &str) -> Result<(), Fault> {
+    let is_allowed = |c: char| {
+        c.is_alphanumeric()
+            || c.is_whitespace()
+            || matches!(c, '+' | '-' | '=' | '.' | '_' | ':' | '/' | '@')
+    };
+    if key.to_ascii_lowercase().starts_with("aws:") {
+        let message = format!("Tag Key cannot be prefixed with aws:, Key: {key}");
+        return Err(Fault::validation(message));
+    }
+    if !key.chars().all(is_allowed) {
+        return Err(Fault::validation(format!("The Tag Key provided is invalid, Key: {key}")));
+    }
+    if !value.chars().all(is_allowed) {
+        let message = format!("The Tag Value provided is invalid, Value: {value}");
+        return Err(Fault::validation(message));
+    }
+    Ok(())
+}
+
+fn check_count(tags: &BTreeMap<String, String>) -> Result<(), Fault> {
+    match tags.len() > TAGS_MAX {
+        true => Err(Fault::validation(
+            "Number of Tags exceed the current limit for the provided ResourceArn",
+        )),
+        false => Ok(()),
+    }
 }
 
 async fn table(endpoint: &Endpoint, params: &Params<'_>) -> Result<TableDescription, Fault> {
     let arn = params.text("ResourceArn")?.unwrap_or_default();
+    if !arn.starts_with("arn:") {
+        return Err(Fault::parameter(format!("ARNs must start with 'arn:': {arn}")));
+    }
+    let plain = arn::table_of(arn);
+    if plain == arn {
+        let message = format!("Provided Arn is not a DynamoDB resource arn: {arn}");
+        return Err(Fault::parameter(message));
+    }
+    if !arn.ends_with(&format!(":table/{plain}")) {
+        return Err(Fault::parameter(format!(
+            "Invalid resource arn provided, only table or stream is accepted. Provided resource \
+             arn: {arn}"
+        )));
+    }
     let invalid = || {
         Fault::validation(format!("Invalid TableArn: Invalid ResourceArn provided as input {arn}"))
     };
-    let plain = arn::table_of(arn);
-    if plain == arn {
-        return Err(invalid());
-    }
     let name = table_name(plain).map_err(|_| invalid())?;
     endpoint.table(&name).await.map_err(|fault| match fault.code {
         FaultCode::ResourceNotFound => Fault::new(

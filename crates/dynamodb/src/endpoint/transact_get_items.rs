@@ -12,6 +12,7 @@ use super::capacity::{self, Consumed, Detail, Use};
 use super::expressions::Expressions;
 use super::params::{Params, table_name};
 use super::refusal::{self, RequestKind};
+use super::scalar_keys::NestedPaths;
 use super::violations::{CAPACITY, Violations};
 
 pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
@@ -19,6 +20,8 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let mut gets = read(params)?;
     for get in &gets {
         endpoint.check_visible(&get.table)?;
+        let paths = NestedPaths::default().add_projection(get.projection.as_ref());
+        endpoint.check_scalar_keys(&get.table, &paths).await?;
     }
     // Capacity counts whole items, whatever the projection.
     let projections: Vec<Option<Projection>> =
@@ -85,7 +88,7 @@ fn read(params: Params<'_>) -> Result<Vec<Get>, Fault> {
     violations.one_of("returnConsumedCapacity", capacity, CAPACITY);
     violations.required("transactItems", elements.is_some());
     if let Some(elements) = &elements {
-        violations.length("transactItems", "'[]'", elements.len(), 1..=100);
+        violations.transact_items(elements.len());
     }
     let mut gets = Vec::new();
     for (position, element) in elements.unwrap_or_default().into_iter().enumerate() {

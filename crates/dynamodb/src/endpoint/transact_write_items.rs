@@ -76,7 +76,7 @@ pub(super) fn write_extras(
             TransactAction::Put(put) => Consumed::of_write(spec, old, Some(&put.item)),
             TransactAction::Update(update) => {
                 let new = updated(&update.update, old, &update.key);
-                Consumed::of_write(spec, old, Some(&new))
+                Consumed::of_write(spec, old, new.as_ref())
             }
             TransactAction::Delete(_) => Consumed::of_write(spec, old, None),
             TransactAction::Check(_) => Consumed::of_write(spec, old, old),
@@ -149,7 +149,7 @@ fn read(params: Params<'_>) -> Result<TransactWrite, Fault> {
     violations.one_of("returnItemCollectionMetrics", metrics, METRICS);
     violations.required("transactItems", elements.is_some());
     if let Some(elements) = &elements {
-        violations.length("transactItems", "'[]'", elements.len(), 1..=100);
+        violations.transact_items(elements.len());
     }
     if let Some(token) = token {
         let length = token.chars().count();

@@ -13,6 +13,8 @@ use super::legacy::{self, AttributeUpdates, Expected};
 use super::params::{Params, table_name};
 use super::refusal::{self, RequestKind};
 use super::returned::{self, on_failure, write_attributes};
+use super::scalar_keys::NestedPaths;
+use super::violations::enveloped;
 use super::write_params::{WriteExtras, write_violations};
 
 /// The parameters that expressions replaced, in the service's order.
@@ -31,8 +33,11 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
         true => Form::Legacy,
         false => Form::Expression,
     };
-    let update = read(params)?;
+    let update = read(params).map_err(enveloped)?;
     endpoint.check_visible(&update.table)?;
+    let paths = NestedPaths::default().add_condition(update.condition.as_ref());
+    let paths = paths.add(update.update.paths());
+    endpoint.check_scalar_keys(&update.table, &paths).await?;
     let mut writer = Writer::new();
     if !extras.is_requested() {
         let image = send(endpoint, update, form).await?;
@@ -44,19 +49,22 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let old = send(endpoint, UpdateItem { returns: Returns::AllOld, ..update }, form).await?;
     let new = updated(&changes, old.as_ref(), &key);
     let spec = refusal::describe(endpoint, &table).await?.spec;
-    let image = returns.of_update(&changes, old.as_ref(), &new);
+    let image = new.as_ref().and_then(|new| returns.of_update(&changes, old.as_ref(), new));
     writer.object(|w| {
         write_attributes(w, image.as_ref());
-        let consumed = Consumed::of_write(&spec, old.as_ref(), Some(&new));
+        let consumed = Consumed::of_write(&spec, old.as_ref(), new.as_ref());
         extras.write(w, &consumed, &spec, &key);
     });
     Ok(writer.finish())
 }
 
 /// Applies the update to the old item again. It cannot fail: the store has applied it once.
-pub(super) fn updated(update: &Update, old: Option<&Item>, key: &Item) -> Item {
+pub(super) fn updated(update: &Update, old: Option<&Item>, key: &Item) -> Option<Item> {
+    if old.is_none() && update.only_removes() {
+        return None;
+    }
     let before = old.unwrap_or(key);
-    update.apply(before).unwrap_or_else(|_| before.clone())
+    Some(update.apply(before).unwrap_or_else(|_| before.clone()))
 }
 
 async fn send(endpoint: &Endpoint, update: UpdateItem, form: Form) -> Result<Option<Item>, Fault> {

@@ -5,10 +5,10 @@ use keyloom_store::{Alteration, Feed, IndexName, IndexScope, TableDescription, T
 use crate::wire::{Fault, FaultCode};
 
 use super::Endpoint;
-use super::create_table;
+use super::create_table::{self, StreamWords};
 use super::params::Params;
 use super::refusal;
-use super::settings::{Settings, Stream, Throughput};
+use super::settings::{Settings, Stream, StreamEnd, Throughput};
 use super::table_description;
 use super::table_shape::{Definitions, IndexShape, throughput};
 use super::tables::required_table;
@@ -40,29 +40,35 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let definitions = Definitions::read(&params, &mut violations)?;
     let billing = params.text("BillingMode")?;
     violations.one_of("billingMode", billing, &["PROVISIONED", "PAY_PER_REQUEST"]);
-    let units = throughput(&params, "provisionedThroughput", &mut violations)?;
+    let units =
+        throughput(&params, "ProvisionedThroughput", "provisionedThroughput", &mut violations)?;
     let changes = index_changes(&params, &mut violations)?;
     violations.finish()?;
     check_params(&params, billing, units)?;
+    let class = create_table::class(&params)?;
     definitions.check()?;
     check_index_changes(&changes)?;
     let table = endpoint.table(&name).await?;
+    endpoint.check_unused(&name)?;
     let before = endpoint.settings(&table).await?;
     check_billing(billing, units, &before)?;
-    let table = change_stream(endpoint, &params, &table, &before).await?;
+    check_indexes(&changes, &table)?;
+    let is_provisioned = match billing {
+        Some(billing) => billing == "PROVISIONED",
+        None => before.throughput.is_some(),
+    };
+    check_index_throughput(&changes, &table, &before, is_provisioned)?;
+    let feed = change_stream(endpoint, &params, &table, &before).await?;
     for change in &changes {
         change_index(endpoint, &name, change, &definitions).await?;
     }
     let table = endpoint.table(&name).await.unwrap_or(table);
-    let view = create_table::stream(&params)?;
     let protected = params.boolean("DeletionProtectionEnabled")?;
-    let class = params.text("TableClass")?;
-    let enabled_at = endpoint.options.clock.now();
     let settings = endpoint
         .change_settings(&table, |settings| {
             set_throughput(settings, billing, units, &changes);
-            if let Some(view) = view.filter(|_| before.stream.is_none()) {
-                settings.stream = Some(Stream { view, enabled_at });
+            if let Some(change) = &feed {
+                change.apply(settings);
             }
             settings.is_protected = protected.unwrap_or(settings.is_protected);
             settings.class = class.map(str::to_owned).or(settings.class.take());
@@ -81,11 +87,20 @@ fn check_params(
     if params.has("ReplicaUpdates") || params.has("GlobalTableWitnessUpdates") {
         return Err(Fault::validation("Global tables are not supported by this server"));
     }
-    if !CHANGES.iter().any(|name| params.has(name)) {
+    let is_empty = params.list("GlobalSecondaryIndexUpdates")?.is_some_and(<[_]>::is_empty);
+    let is_given =
+        |name: &&str| params.has(name) && !(*name == "GlobalSecondaryIndexUpdates" && is_empty);
+    if !CHANGES.iter().any(is_given) {
         return Err(Fault::validation(
             "At least one of ProvisionedThroughput, BillingMode, UpdateStreamEnabled, \
-             GlobalSecondaryIndexUpdates or SSESpecification or ReplicaUpdates is required",
+             GlobalSecondaryIndexUpdates, SSESpecification, ReplicaUpdates, \
+             MultiAccountReplicaReady, ReplicaTransitRoleArn, MultiRegionConsistency, \
+             DeletionProtectionEnabled, OnDemandThroughput, WarmThroughput or TableClass is \
+             required",
         ));
+    }
+    if is_empty {
+        return Err(Fault::parameter("List of GlobalSecondaryIndexUpdates is empty"));
     }
     if billing == Some("PROVISIONED") && units.is_none() {
         return Err(Fault::parameter(
@@ -131,21 +146,31 @@ fn index_changes<'a>(
     let elements = params.objects("GlobalSecondaryIndexUpdates")?.unwrap_or_default();
     for (position, element) in elements.iter().enumerate() {
         let at = format!("globalSecondaryIndexUpdates.{}.member", position + 1);
+        let actions = ["Create", "Delete", "Update"].iter().filter(|name| element.has(name));
+        if actions.count() > 1 {
+            return Err(Fault::parameter(
+                "Only one global secondary index action is allowed per GlobalSecondaryIndexUpdate \
+                 object",
+            ));
+        }
         if let Some(index) = element.object("Create")? {
             let at = format!("{at}.create");
             let shape = IndexShape::read(&index, &at, IndexScope::Global, violations)?;
             changes.push(IndexChange::Create(shape));
         }
         if let Some(index) = element.object("Delete")? {
-            let name = index.text("IndexName")?;
-            violations.required(&format!("{at}.delete.indexName"), name.is_some());
+            let name = named(&index, &format!("{at}.delete"), violations)?;
             changes.push(IndexChange::Delete(name.unwrap_or_default()));
         }
         if let Some(index) = element.object("Update")? {
-            let name = index.text("IndexName")?;
             let at = format!("{at}.update");
-            violations.required(&format!("{at}.indexName"), name.is_some());
-            let units = throughput(&index, &format!("{at}.provisionedThroughput"), violations)?;
+            let name = named(&index, &at, violations)?;
+            let units = throughput(
+                &index,
+                "ProvisionedThroughput",
+                &format!("{at}.provisionedThroughput"),
+                violations,
+            )?;
             changes.push(IndexChange::Update(name.unwrap_or_default(), units));
         }
     }
@@ -156,6 +181,20 @@ fn index_changes<'a>(
         ));
     }
     Ok(changes)
+}
+
+/// Reads `IndexName`.
+fn named<'a>(
+    index: &Params<'a>,
+    at: &str,
+    violations: &mut Violations,
+) -> Result<Option<&'a str>, Fault> {
+    let name = index.text("IndexName")?;
+    violations.required(&format!("{at}.indexName"), name.is_some());
+    if let Some(name) = name {
+        violations.name(&format!("{at}.indexName"), name);
+    }
+    Ok(name)
 }
 
 /// A request can create or drop only one index, and change none twice.
@@ -185,6 +224,91 @@ fn check_index_changes(changes: &[IndexChange<'_>]) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Rejects changes of indexes that do not exist, or are local, and new ones that do exist.
+fn check_indexes(changes: &[IndexChange<'_>], table: &TableDescription) -> Result<(), Fault> {
+    for change in changes {
+        let (name, verb) = match change {
+            IndexChange::Create(shape) => (shape.name, "create"),
+            IndexChange::Delete(name) => (*name, "delete"),
+            IndexChange::Update(name, _) => (*name, "update"),
+        };
+        let found = table.spec.indexes.iter().find(|index| index.name.as_str() == name);
+        match (change, found) {
+            (IndexChange::Create(_), Some(_)) => {
+                return Err(Fault::validation(
+                    "Attempting to create an index which already exists",
+                ));
+            }
+            (IndexChange::Create(_), None) => {}
+            (IndexChange::Delete(_) | IndexChange::Update(..), None) => {
+                let message = format!(
+                    "Requested resource not found: Index {name} for table {}",
+                    table.spec.name
+                );
+                return Err(Fault::new(FaultCode::ResourceNotFound, message));
+            }
+            (_, Some(index)) if index.scope == IndexScope::Local => {
+                return Err(Fault::validation(format!(
+                    "Cannot {verb} an index that is not a GlobalSecondaryIndex: {name}"
+                )));
+            }
+            (_, Some(_)) => {}
+        }
+    }
+    Ok(())
+}
+
+/// In a provisioned table every global index has throughput, in any other none.
+fn check_index_throughput(
+    changes: &[IndexChange<'_>],
+    table: &TableDescription,
+    before: &Settings,
+    is_provisioned: bool,
+) -> Result<(), Fault> {
+    for change in changes {
+        let (name, units) = match change {
+            IndexChange::Create(shape) => (shape.name, shape.throughput),
+            IndexChange::Update(name, units) => (*name, *units),
+            IndexChange::Delete(_) => continue,
+        };
+        let is_new = matches!(change, IndexChange::Create(_));
+        match units {
+            Some(_) if !is_provisioned => {
+                return Err(Fault::parameter(format!(
+                    "Neither ReadCapacityUnits nor WriteCapacityUnits can be specified for index: \
+                     {name} when BillingMode is PAY_PER_REQUEST"
+                )));
+            }
+            None if is_provisioned && is_new => {
+                return Err(Fault::parameter(format!(
+                    "Both ReadCapacityUnits and WriteCapacityUnits must be specified for index: \
+                     {name}"
+                )));
+            }
+            Some(_) | None => {}
+        }
+    }
+    let is_given = |name: &str| {
+        changes.iter().any(|change| match change {
+            IndexChange::Update(named, units) => *named == name && units.is_some(),
+            IndexChange::Delete(named) => *named == name,
+            IndexChange::Create(_) => false,
+        })
+    };
+    let global = table.spec.indexes.iter().filter(|index| index.scope == IndexScope::Global);
+    let lacking = global.map(|index| index.name.as_str()).filter(|name| {
+        is_provisioned && !before.index_throughput.contains_key(*name) && !is_given(name)
+    });
+    let lacking: Vec<&str> = lacking.collect();
+    match before.throughput.is_none() && !lacking.is_empty() {
+        true => Err(Fault::parameter(format!(
+            "ProvisionedThroughput must be specified for index: {}",
+            lacking.join(",")
+        ))),
+        false => Ok(()),
+    }
+}
+
 async fn change_index(
     endpoint: &Endpoint,
     table: &TableName,
@@ -206,17 +330,40 @@ fn index_name(name: &str) -> Result<IndexName, Fault> {
     TableName::new(name).map_err(|invalid| Fault::validation(invalid.to_string()))
 }
 
+/// A stream that is enabled or disabled.
+enum StreamChange {
+    Enabled(Stream),
+    Disabled(StreamEnd),
+}
+
+impl StreamChange {
+    fn apply(&self, settings: &mut Settings) {
+        match self {
+            StreamChange::Enabled(stream) => settings.stream = Some(stream.clone()),
+            StreamChange::Disabled(end) => {
+                let past = settings.stream.take();
+                let past = past.map(|stream| Stream { end: Some(*end), ..stream });
+                settings.past_streams.extend(past);
+            }
+        }
+        settings.is_stream_off = matches!(self, StreamChange::Disabled(_));
+    }
+}
+
+/// Enables or disables the stream. A disabled one can be read for another day, so the feed of the
+/// table goes on until then.
 async fn change_stream(
     endpoint: &Endpoint,
     params: &Params<'_>,
     table: &TableDescription,
     before: &Settings,
-) -> Result<TableDescription, Fault> {
+) -> Result<Option<StreamChange>, Fault> {
     if !params.has("StreamSpecification") {
-        return Ok(table.clone());
+        return Ok(None);
     }
-    let name = &table.spec.name;
-    let feed = match (create_table::stream(params)?, &before.stream) {
+    let (name, now) = (&table.spec.name, endpoint.options.clock.now());
+    let view = create_table::stream(params, StreamWords::UPDATE)?;
+    Ok(Some(match (view, &before.stream) {
         (Some(_), Some(_)) => {
             return Err(Fault::validation(format!(
                 "Table already has an enabled stream: TableName: {name}"
@@ -224,14 +371,23 @@ async fn change_stream(
         }
         (None, None) => {
             return Err(Fault::validation(format!(
-                "Table already has a disabled stream: TableName: {name}"
+                "Table has no stream to disable: TableName: {name}"
             )));
         }
-        (Some(_), None) => Feed::Images,
-        (None, Some(_)) => Feed::Off,
-    };
-    let altered = endpoint.store.alter_table(name.clone(), Alteration::SetFeed(feed)).await;
-    altered.map_err(|error| refusal::table_fault(endpoint, name, error))
+        (Some(view), None) if table.spec.feed == Feed::Images => {
+            let after = endpoint.feed_end(name).await?;
+            StreamChange::Enabled(Stream::new(view, now, Some(after)))
+        }
+        (Some(view), None) => {
+            let alteration = Alteration::SetFeed(Feed::Images);
+            let altered = endpoint.store.alter_table(name.clone(), alteration).await;
+            altered.map_err(|error| refusal::table_fault(endpoint, name, error))?;
+            StreamChange::Enabled(Stream::new(view, now, None))
+        }
+        (None, Some(_)) => {
+            StreamChange::Disabled(StreamEnd { at: now, last: endpoint.feed_end(name).await? })
+        }
+    }))
 }
 
 fn set_throughput(

@@ -2,7 +2,7 @@
 
 use std::fmt::Display;
 
-use crate::wire::Fault;
+use crate::wire::{Fault, FaultCode};
 
 /// The service reports at most this many.
 const REPORTED_MAX: usize = 10;
@@ -12,8 +12,7 @@ pub(super) const CAPACITY: &[&str] = &["INDEXES", "TOTAL", "NONE"];
 /// The values of `ReturnItemCollectionMetrics`.
 pub(super) const METRICS: &[&str] = &["SIZE", "NONE"];
 /// The values of `ReturnValues`.
-pub(super) const RETURN_VALUES: &[&str] =
-    &["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"];
+const RETURN_VALUES: &[&str] = &["ALL_NEW", "UPDATED_OLD", "ALL_OLD", "NONE", "UPDATED_NEW"];
 /// The values of `ReturnValuesOnConditionCheckFailure`.
 pub(super) const ON_FAILURE: &[&str] = &["ALL_OLD", "NONE"];
 
@@ -23,14 +22,52 @@ const NAME_PATTERN: &str = "[a-zA-Z0-9_.-]+";
 #[derive(Debug, Default)]
 pub(super) struct Violations {
     found: Vec<String>,
+    /// A violation that the service reports alone, unless a required parameter is missing.
+    alone: Option<&'static str>,
+    is_missing: bool,
 }
 
 impl Violations {
     /// The parameter is required.
     pub(super) fn required(&mut self, at: &str, is_present: bool) {
         if !is_present {
+            self.is_missing = true;
             self.report("null", at, "Member must not be null");
         }
+    }
+
+    /// Reports this one alone, unless another is already, or a required parameter is missing.
+    fn alone(&mut self, violation: &'static str) {
+        self.alone.get_or_insert(violation);
+    }
+
+    /// Reports every violation, as operations do that the service has not moved to other messages.
+    pub(super) fn together(mut self) -> Violations {
+        self.alone = None;
+        self
+    }
+
+    /// `ReturnValues` of a write.
+    pub(super) fn return_values(&mut self, value: Option<&str>) {
+        if value.is_some_and(|value| !RETURN_VALUES.contains(&value)) {
+            // The service misspells UPDATED_NEW.
+            self.alone(
+                "Failed to satisfy constraint: Member must satisfy enum value set: [ALL_OLD, \
+                 UPDATED_OLD, ALL_NEW, UPDATE_NEW, NONE]",
+            );
+        }
+        self.one_of("returnValues", value, RETURN_VALUES);
+    }
+
+    /// `Limit` of a page.
+    pub(super) fn limit(&mut self, limit: Option<i64>) {
+        if limit.is_some_and(|limit| limit < 1) {
+            self.alone(
+                "Value at 'Limit' failed to satisfy constraint: Member must have value greater \
+                 than or equal to 1",
+            );
+        }
+        self.at_least("limit", limit, 1);
     }
 
     /// A required table name or ARN. A name that is too short is not rejected here, but reported as
@@ -39,6 +76,12 @@ impl Violations {
         self.required("tableName", name.is_some());
         if let Some(name) = name {
             let name = super::arn::table_of(name);
+            if name.is_empty() {
+                self.alone(
+                    "Value at 'TableName' failed to satisfy constraint: Member must have length \
+                     greater than or equal to 1",
+                );
+            }
             self.pattern("tableName", name);
             self.length("tableName", quoted(name), name.len(), 1..=255);
         }
@@ -79,6 +122,17 @@ impl Violations {
         }
     }
 
+    /// The length of `TransactItems`. A list that is too long is not repeated.
+    pub(super) fn transact_items(&mut self, length: usize) {
+        if length > 100 {
+            self.alone(
+                "Value at 'TransactItems' failed to satisfy constraint: Member must have length \
+                 less than or equal to 100",
+            );
+        }
+        self.length("transactItems", "'[]'", length, 1..=100);
+    }
+
     /// One of a set of values, if present.
     pub(super) fn one_of(&mut self, at: &str, value: Option<&str>, set: &[&str]) {
         let Some(value) = value.filter(|value| !set.contains(value)) else { return };
@@ -117,9 +171,24 @@ impl Violations {
         if count == 0 {
             return Ok(());
         }
+        if let Some(alone) = self.alone.filter(|_| !self.is_missing) {
+            return Err(Fault::validation(format!("1 validation error detected: {alone}")));
+        }
         let plural = if count > 1 { "s" } else { "" };
         let found = self.found.join("; ");
         Err(Fault::validation(format!("{count} validation error{plural} detected: {found}")))
+    }
+}
+
+/// Adds the start of the message of a constraint to that of a rule which needs no table: so the
+/// service reports the writes of single items.
+pub(super) fn enveloped(fault: Fault) -> Fault {
+    let is_plain = !fault.message.contains(" detected: ");
+    match fault.code {
+        FaultCode::Validation if is_plain => {
+            Fault { message: format!("1 validation error detected: {}", fault.message), ..fault }
+        }
+        _ => fault,
     }
 }
 

@@ -9,7 +9,10 @@ use crate::wire::Fault;
 use super::capacity::{self, Consumed, Detail};
 use super::indexes::write_collection_metrics;
 use super::params::Params;
-use super::violations::{CAPACITY, METRICS, ON_FAILURE, RETURN_VALUES, Violations};
+use super::violations::{CAPACITY, METRICS, ON_FAILURE, Violations};
+
+/// Bytes of an item.
+const ITEM_BYTES_MAX: usize = 400 * 1024;
 
 /// What a write can return besides an image.
 #[derive(Clone, Copy)]
@@ -43,10 +46,18 @@ pub(super) fn write_violations(params: &Params<'_>) -> Result<Violations, Fault>
     let text = |name| params.text(name);
     violations.one_of("returnConsumedCapacity", text("ReturnConsumedCapacity")?, CAPACITY);
     violations.table_name(text("TableName")?);
-    violations.one_of("returnValues", text("ReturnValues")?, RETURN_VALUES);
+    violations.return_values(text("ReturnValues")?);
     let metrics = text("ReturnItemCollectionMetrics")?;
     violations.one_of("returnItemCollectionMetrics", metrics, METRICS);
     let on_failure = text("ReturnValuesOnConditionCheckFailure")?;
     violations.one_of("returnValuesOnConditionCheckFailure", on_failure, ON_FAILURE);
     Ok(violations)
+}
+
+/// Rejects an item that is too large for every table, before the table is looked up.
+pub(super) fn check_size(item: &Item) -> Result<(), Fault> {
+    match item.size() > ITEM_BYTES_MAX {
+        true => Err(Fault::validation("Item size has exceeded the maximum allowed size")),
+        false => Ok(()),
+    }
 }

@@ -173,7 +173,11 @@ pub(crate) fn checked_call(
         ("attribute_type", Some(left), Some(right)) => {
             check_distinct(name, &left, &right)?;
             let value_type = type_named(name, &right)?;
-            Ok(Condition::HasType(path(name, left)?, value_type))
+            Ok(match left {
+                Operand::Path(path) => Condition::HasType(path, value_type),
+                Operand::Value(value) => constant(value.value_type() == value_type),
+                Operand::Size(_) => constant(value_type == ValueType::N),
+            })
         }
         ("begins_with", Some(left), Some(right)) => {
             check_distinct(name, &left, &right)?;
@@ -199,6 +203,12 @@ pub(crate) fn checked_size(name: &str, operands: Vec<Operand>) -> Result<Operand
         Some(Operand::Size(_)) => refuse(incorrect_type(name, "N")),
         None => check_count(name, 0).and(refuse("An operand is missing;")),
     }
+}
+
+/// Returns a condition that is always true or always false.
+fn constant(is_true: bool) -> Condition {
+    let (left, right) = (Operand::Value(Value::Bool(true)), Operand::Value(Value::Bool(is_true)));
+    Condition::Compare { left, comparison: Comparison::Equal, right }
 }
 
 /// Evaluates `size` of a constant.

@@ -1,7 +1,7 @@
 //! Splits an expression into tokens.
 //!
 //! ```text
-//! word      ::= (letter | "_") (letter | digit | "_")*
+//! word      ::= letter (letter | digit | "_")*
 //! name-ref  ::= "#" (letter | digit | "_")+
 //! value-ref ::= ":" (letter | digit | "_")+
 //! digits    ::= digit+
@@ -79,7 +79,7 @@ fn first(text: &str) -> (TokenKind, usize) {
             let digits = text.bytes().take_while(u8::is_ascii_digit).count();
             (TokenKind::Digits, digits)
         }
-        _ if is_word(head) => (TokenKind::Word, run(0)),
+        b'a'..=b'z' | b'A'..=b'Z' => (TokenKind::Word, run(0)),
         b'<' if second == b'>' => (TokenKind::Comparison(Comparison::NotEqual), 2),
         b'<' if second == b'=' => (TokenKind::Comparison(Comparison::LessOrEqual), 2),
         b'>' if second == b'=' => (TokenKind::Comparison(Comparison::GreaterOrEqual), 2),

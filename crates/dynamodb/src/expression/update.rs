@@ -17,6 +17,7 @@ pub(super) fn resolve(
     check_names(raw)?;
     for (_, node) in &raw.set {
         node.walk(&mut known_function)?;
+        node.walk(&mut no_nested_append)?;
     }
     if let Some(section) = raw.repeated {
         return refuse(format!(
@@ -60,6 +61,20 @@ fn known_function(node: &Node<'_>) -> Result<(), ExpressionError> {
         }
         _ => Ok(()),
     }
+}
+
+/// `list_append` is no argument of a function, although `if_not_exists` is.
+fn no_nested_append(node: &Node<'_>) -> Result<(), ExpressionError> {
+    let Node::Function { arguments, .. } = node else { return Ok(()) };
+    let is_append =
+        |node: &Node<'_>| matches!(node, Node::Function { name, .. } if *name == "list_append");
+    if arguments.iter().any(is_append) {
+        return refuse(
+            "The function is not allowed to be used this way in an expression; function: \
+             list_append",
+        );
+    }
+    Ok(())
 }
 
 fn set_value(

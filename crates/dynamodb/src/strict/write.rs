@@ -44,6 +44,7 @@ impl After<'_> {
     fn of(self, old: Option<&Item>) -> Option<Item> {
         match self {
             After::Put(item) => Some(item.clone()),
+            After::Updated(update) if old.is_none() && update.update.only_removes() => None,
             After::Updated(update) => {
                 let before = old.unwrap_or(&update.key);
                 Some(update.update.apply(before).unwrap_or_else(|_| before.clone()))

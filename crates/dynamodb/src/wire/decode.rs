@@ -40,15 +40,7 @@ pub(crate) fn attribute_value(json: &Json<'_>) -> Result<Value, DecodeError> {
 pub(crate) fn value_map(json: &Json<'_>) -> Result<Vec<(String, Value)>, DecodeError> {
     let members = members(json)?;
     let present = members.iter().filter(|(_, value)| *value != Json::Null);
-    present
-        .map(|(name, member)| match value(member, 0) {
-            Ok(value) => Ok((name.to_string(), value)),
-            Err(Rule(why)) => Err(Rule(format!(
-                "ExpressionAttributeValues contains invalid value: {why} for key {name}"
-            ))),
-            Err(error) => Err(error),
-        })
-        .collect()
+    present.map(|(name, member)| Ok((name.to_string(), value(member, 0)?))).collect()
 }
 
 /// Decodes `ExpressionAttributeNames`, in order.
@@ -230,7 +222,19 @@ fn bytes(json: &Json<'_>) -> Result<Vec<u8>, DecodeError> {
 }
 
 fn number(text: &str) -> Result<Number, DecodeError> {
-    text.parse().map_err(|error| Rule(number_error(text, &error)))
+    let exponent = text.split_once(['e', 'E']).map(|(_, exponent)| exponent.parse::<i64>());
+    let refused = |error: &NumberError| Err(Rule(number_error(text, error)));
+    match (text.parse::<Number>(), exponent) {
+        // An exponent that fits no integer is not read at all.
+        (Err(NumberError::TooLarge | NumberError::TooSmall), Some(Err(_))) => {
+            Err(Rule(format!("The parameter cannot be converted to a numeric value: {text}")))
+        }
+        // Zero has the range of the exponent that it is written with.
+        (Ok(Number::ZERO), Some(Ok(126..))) => refused(&NumberError::TooLarge),
+        (Ok(Number::ZERO), Some(Ok(..=-131))) => refused(&NumberError::TooSmall),
+        (Ok(number), _) => Ok(number),
+        (Err(error), _) => refused(&error),
+    }
 }
 
 /// Returns the service's message for a number that cannot be stored.
@@ -245,7 +249,6 @@ pub(crate) fn number_error(text: &str, error: &NumberError) -> String {
         NumberError::TooSmall => "Number underflow. Attempting to store a number with magnitude \
                                   smaller than supported range"
             .to_owned(),
-        _ if text.is_empty() => "The parameter cannot be converted to a numeric value".to_owned(),
         _ => format!("The parameter cannot be converted to a numeric value: {text}"),
     }
 }
@@ -259,7 +262,8 @@ fn text_set(elements: &[Json<'_>]) -> Result<BTreeSet<String>, DecodeError> {
         set.insert(text(element)?.to_string());
     }
     if set.len() < elements.len() {
-        return Err(duplicates(elements, " contains duplicates."));
+        let listed = listed(elements, |text| text.as_bytes().to_vec()).join(", ");
+        return Err(invalid(&format!("Input collection [{listed}] contains duplicates.")));
     }
     Ok(set)
 }
@@ -273,7 +277,7 @@ fn number_set(elements: &[Json<'_>]) -> Result<BTreeSet<Number>, DecodeError> {
         set.insert(number(text(element)?)?);
     }
     if set.len() < elements.len() {
-        return Err(Rule("Input collection contains duplicates".to_owned()));
+        return Err(invalid("Input collection contains duplicates."));
     }
     Ok(set)
 }
@@ -287,15 +291,25 @@ fn byte_set(elements: &[Json<'_>]) -> Result<BTreeSet<Vec<u8>>, DecodeError> {
         set.insert(bytes(element)?);
     }
     if set.len() < elements.len() {
-        return Err(duplicates(elements, "of type BS contains duplicates."));
+        let listed = listed(elements, |text| STANDARD.decode(text).unwrap_or_default()).join(",");
+        return Err(invalid(&format!(
+            "Input collection [{listed}]of type BS contains duplicates."
+        )));
     }
     Ok(set)
 }
 
-fn duplicates(elements: &[Json<'_>], rest: &str) -> DecodeError {
+/// Lists a collection with duplicates as the service does: the members up to the first repeated one
+/// in the order of their bytes, that one again, then the rest as sent.
+fn listed(elements: &[Json<'_>], bytes: fn(&str) -> Vec<u8>) -> Vec<String> {
     let texts: Vec<&str> =
-        elements.iter().filter_map(|json| text(json).ok()).map(|t| &**t).collect();
-    invalid(&format!("Input collection [{}]{rest}", texts.join(", ")))
+        elements.iter().filter_map(|json| text(json).ok()).map(|text| &**text).collect();
+    let mut seen = BTreeSet::new();
+    let unique = texts.iter().take_while(|text| seen.insert(bytes(text))).count();
+    let mut listed: Vec<&str> = texts.iter().take(unique).copied().collect();
+    listed.sort_by_key(|text| bytes(text));
+    listed.extend(texts.iter().skip(unique));
+    listed.into_iter().map(|text| format!("\"{text}\"")).collect()
 }
 
 fn invalid(why: &str) -> DecodeError {

@@ -57,6 +57,12 @@ pub(crate) enum FaultCode {
     Throttled,
     TransactionConflict,
     TransactionInProgress,
+    BackupNotFound,
+    BackupInUse,
+    TableNotFound,
+    TableAlreadyExists,
+    InvalidRestoreTime,
+    PointInTimeRecoveryUnavailable,
     InternalServerError,
 }
 
@@ -97,6 +103,18 @@ impl FaultCode {
             FaultCode::TransactionInProgress => {
                 "com.amazonaws.dynamodb.v20120810#TransactionInProgressException"
             }
+            FaultCode::BackupNotFound => "com.amazonaws.dynamodb.v20120810#BackupNotFoundException",
+            FaultCode::BackupInUse => "com.amazonaws.dynamodb.v20120810#BackupInUseException",
+            FaultCode::TableNotFound => "com.amazonaws.dynamodb.v20120810#TableNotFoundException",
+            FaultCode::TableAlreadyExists => {
+                "com.amazonaws.dynamodb.v20120810#TableAlreadyExistsException"
+            }
+            FaultCode::InvalidRestoreTime => {
+                "com.amazonaws.dynamodb.v20120810#InvalidRestoreTimeException"
+            }
+            FaultCode::PointInTimeRecoveryUnavailable => {
+                "com.amazonaws.dynamodb.v20120810#PointInTimeRecoveryUnavailableException"
+            }
             FaultCode::InternalServerError => {
                 "com.amazonaws.dynamodb.v20120810#InternalServerError"
             }
@@ -121,7 +139,13 @@ impl FaultCode {
             | FaultCode::ExpiredIterator
             | FaultCode::Throttled
             | FaultCode::TransactionConflict
-            | FaultCode::TransactionInProgress => 400,
+            | FaultCode::TransactionInProgress
+            | FaultCode::BackupNotFound
+            | FaultCode::BackupInUse
+            | FaultCode::TableNotFound
+            | FaultCode::TableAlreadyExists
+            | FaultCode::InvalidRestoreTime
+            | FaultCode::PointInTimeRecoveryUnavailable => 400,
         }
     }
 }

@@ -88,6 +88,8 @@ fn conditions() {
             "The BETWEEN operator requires same data type for lower and upper bounds; lower bound \
              operand: AttributeValue: {N:1}, upper bound operand: AttributeValue: {S:x}",
         ),
+        ("_a = :n", "Syntax error; token: \"_\", near: \"_a\""),
+        ("attribute_type(:n, :t)", ""),
         ("(a) = :n AND (NOT (b = :n OR #a = :s))", ""),
         ("attribute_type(a, :t) or size(#a.b[3]) < :n", ""),
     ];
@@ -162,6 +164,18 @@ fn updates() {
             "Incorrect operand type for operator or function; operator or function: +, operand \
              type: S",
         ),
+        ("SET _x = :n", "Syntax error; token: \"_\", near: \"SET _x\""),
+        ("SET a = _f(b)", "Syntax error; token: \"_\", near: \"= _f\""),
+        (
+            "SET a = list_append(list_append(:l, :l), :l)",
+            "The function is not allowed to be used this way in an expression; function: \
+             list_append",
+        ),
+        ("SET a = if_not_exists(a, :n + :m)", "Syntax error; token: \"+\", near: \":n + :m\""),
+        ("SET a = :n + :m + :n", "Syntax error; token: \"+\", near: \":m + :n\""),
+        ("SET a = (b + :n) + :m", "Syntax error; token: \"+\", near: \") + :m\""),
+        ("SET a = (b + :n), c = (d) - (:m)", ""),
+        ("SET a = if_not_exists(b, if_not_exists(c, :n))", ""),
         ("set a = if_not_exists(b, :n) + :m remove #b add c :n", ""),
         ("SET a = list_append(if_not_exists(a, :l), :l)", ""),
     ];

@@ -156,20 +156,23 @@ pub(crate) fn key_condition() -> impl Strategy<Value = KeyCondition> {
     })
 }
 
+/// Only defaults nest: a sum or an appended list is a whole value.
 fn set_value() -> impl Strategy<Value = SetValue> {
     let leaf = prop_oneof![
         path().prop_map(SetValue::Path),
         number().prop_map(|number| SetValue::Value(Value::N(number))),
         vec(value(), 0..3).prop_map(|list| SetValue::Value(Value::L(list))),
     ];
-    leaf.prop_recursive(3, 8, 2, |inner| {
-        prop_oneof![
-            (path(), inner.clone()).prop_map(|(path, value)| SetValue::if_missing(path, value)),
-            (inner.clone(), inner.clone()).prop_map(|(l, r)| SetValue::append(l, r)),
-            (inner.clone(), inner.clone()).prop_map(|(l, r)| SetValue::plus(l, r)),
-            (inner.clone(), inner).prop_map(|(l, r)| SetValue::minus(l, r)),
-        ]
-    })
+    let operand = leaf.prop_recursive(3, 8, 2, |inner| {
+        (path(), inner).prop_map(|(path, value)| SetValue::if_missing(path, value))
+    });
+    let pair = || (operand.clone(), operand.clone());
+    prop_oneof![
+        operand.clone(),
+        pair().prop_map(|(l, r)| SetValue::append(l, r)),
+        pair().prop_map(|(l, r)| SetValue::plus(l, r)),
+        pair().prop_map(|(l, r)| SetValue::minus(l, r)),
+    ]
 }
 
 /// Updates that are valid for some item and change something.

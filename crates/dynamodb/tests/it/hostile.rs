@@ -32,6 +32,14 @@ const OPERATIONS: &[&str] = &[
     "DescribeStream",
     "GetShardIterator",
     "GetRecords",
+    "CreateBackup",
+    "DescribeBackup",
+    "ListBackups",
+    "DeleteBackup",
+    "RestoreTableFromBackup",
+    "RestoreTableToPointInTime",
+    "DescribeContinuousBackups",
+    "UpdateContinuousBackups",
 ];
 
 /// Valid requests, to be mutated.
@@ -49,6 +57,7 @@ const SEEDS: &[&str] = &[
     r##"{"Statement":"SELECT * FROM tasks WHERE \"list\" = ? AND id > '1' ORDER BY id DESC","Parameters":[{"S":"a"}],"Limit":2,"ConsistentRead":true,"NextToken":"eyJvZiI6IjAifQ"}"##,
     r##"{"Statements":[{"Statement":"UPDATE tasks SET a = ?, b = b + 1 WHERE \"list\" = 'a' AND id = '1' RETURNING ALL NEW *","Parameters":[{"L":[{"N":"1"}]}]},{"Statement":"INSERT INTO tasks VALUE {'list':'a','id':?}","Parameters":[{"S":"2"}]}]}"##,
     r##"{"TransactStatements":[{"Statement":"DELETE FROM tasks WHERE \"list\" = 'a' AND id = ?","Parameters":[{"S":"1"}]},{"Statement":"EXISTS(SELECT * FROM tasks WHERE \"list\" = 'a' AND id = '3' AND x IS MISSING)"}],"ClientRequestToken":"t"}"##,
+    r##"{"TableName":"tasks","BackupName":"backup","BackupArn":"arn:aws:dynamodb:us-east-1:000000000000:table/tasks/backup/01700000000000-00000000","TargetTableName":"again","SourceTableName":"tasks","RestoreDateTime":1700000000.5,"PointInTimeRecoverySpecification":{"PointInTimeRecoveryEnabled":true,"RecoveryPeriodInDays":3},"GlobalSecondaryIndexOverride":[],"TimeRangeLowerBound":1,"Limit":3}"##,
     r##"{"StreamArn":"arn:aws:dynamodb:us-east-1:000000000000:table/tasks/stream/x","ShardId":"shardId-00000000000000000000-all","ShardIteratorType":"LATEST","ShardIterator":"a|b|1"}"##,
 ];
 

@@ -216,49 +216,52 @@ fn invalid_values_are_rejected() {
         ),
         (
             "{}",
-            "!ValidationException: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+            "!ValidationException: 1 validation error detected: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
         ),
         (
             r##"{"X":"a"}"##,
-            "!ValidationException: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+            "!ValidationException: 1 validation error detected: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
         ),
         (
             r##"{"S":"a","N":"1"}"##,
-            "!ValidationException: Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes",
+            "!ValidationException: 1 validation error detected: Supplied AttributeValue has more than one datatypes set, must contain exactly one of the supported datatypes",
         ),
         (
             r##"{"N":""}"##,
-            "!ValidationException: The parameter cannot be converted to a numeric value",
+            "!ValidationException: 1 validation error detected: The parameter cannot be converted to a numeric value: ",
         ),
         (
             r##"{"N":"x"}"##,
-            "!ValidationException: The parameter cannot be converted to a numeric value: x",
+            "!ValidationException: 1 validation error detected: The parameter cannot be converted to a numeric value: x",
         ),
         (
             r##"{"N":"1e126"}"##,
-            "!ValidationException: Number overflow. Attempting to store a number with magnitude larger than supported range",
+            "!ValidationException: 1 validation error detected: Number overflow. Attempting to store a number with magnitude larger than supported range",
         ),
         (
             r##"{"N":"1e-131"}"##,
-            "!ValidationException: Number underflow. Attempting to store a number with magnitude smaller than supported range",
+            "!ValidationException: 1 validation error detected: Number underflow. Attempting to store a number with magnitude smaller than supported range",
         ),
         (
             r##"{"N":"123456789012345678901234567890123456789"}"##,
-            "!ValidationException: Attempting to store more than 38 significant digits in a Number",
+            "!ValidationException: 1 validation error detected: Attempting to store more than 38 significant digits in a Number",
         ),
         (
             r##"{"NULL":false}"##,
-            "!ValidationException: One or more parameter values were invalid: Null attribute value types must have the value of true",
+            "!ValidationException: 1 validation error detected: One or more parameter values were invalid: Null attribute value types must have the value of true",
         ),
         (
             r##"{"SS":[]}"##,
-            "!ValidationException: One or more parameter values were invalid: An string set  may not be empty",
+            "!ValidationException: 1 validation error detected: One or more parameter values were invalid: An string set  may not be empty",
         ),
         (
             r##"{"SS":["a","a"]}"##,
-            "!ValidationException: One or more parameter values were invalid: Input collection [a, a] contains duplicates.",
+            "!ValidationException: 1 validation error detected: One or more parameter values were invalid: Input collection [\"a\", \"a\"] contains duplicates.",
         ),
-        (r##"{"NS":["1","1.0"]}"##, "!ValidationException: Input collection contains duplicates"),
+        (
+            r##"{"NS":["1","1.0"]}"##,
+            "!ValidationException: 1 validation error detected: One or more parameter values were invalid: Input collection contains duplicates.",
+        ),
     ];
     let service = Service::with_tasks();
     for (value, expected) in cases {
@@ -294,10 +297,10 @@ fn values_are_in_31_lists_or_maps_at_most() {
         service.ok("UpdateItem", &update("v", &nested(lists, maps)));
     }
     let inside = |deeper: &str| format!("!ValidationException: {deeper}");
-    let given = format!("ExpressionAttributeValues contains invalid value: {TOO_DEEP} for key :v");
+    let given = format!("1 validation error detected: {TOO_DEEP}");
     for (lists, maps) in [(32, 0), (0, 32), (16, 16)] {
         service.check(&[
-            ("PutItem", &put(&nested(lists, maps)), &inside(TOO_DEEP)),
+            ("PutItem", &put(&nested(lists, maps)), &inside(&given)),
             ("UpdateItem", &update("v", &nested(lists, maps)), &inside(&given)),
         ]);
     }
@@ -321,22 +324,22 @@ fn errors_are_reported_in_the_order_of_the_service() {
         (
             "PutItem",
             r##"{"TableName":"none","Item":{"a":{}},"ReturnValues":"ALL_NEW","ExpressionAttributeNames":{"#a":"a"}}"##,
-            "!ValidationException: ExpressionAttributeNames can only be specified when using expressions",
+            "!ValidationException: 1 validation error detected: ExpressionAttributeNames can only be specified when using expressions",
         ),
         (
             "PutItem",
             r##"{"TableName":"none","Item":{"a":{}},"ReturnValues":"ALL_NEW","ConditionExpression":"("}"##,
-            "!ValidationException: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+            "!ValidationException: 1 validation error detected: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
         ),
         (
             "PutItem",
             r##"{"TableName":"none","Item":{},"ReturnValues":"ALL_NEW","ConditionExpression":"("}"##,
-            "!ValidationException: ReturnValues can only be ALL_OLD or NONE",
+            "!ValidationException: 1 validation error detected: ReturnValues can only be ALL_OLD or NONE",
         ),
         (
             "PutItem",
             r##"{"TableName":"none","Item":{},"ConditionExpression":"("}"##,
-            "!ValidationException: Invalid ConditionExpression: Syntax error; token: \"<EOF>\", near: \"(\"",
+            "!ValidationException: 1 validation error detected: Invalid ConditionExpression: Syntax error; token: \"<EOF>\", near: \"(\"",
         ),
         ("PutItem", r##"{"TableName":"none","Item":{}}"##, "!ResourceNotFoundException: Requested resource not found"),
         (

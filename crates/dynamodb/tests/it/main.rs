@@ -2,6 +2,7 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod backups;
 mod capacity;
 mod expression_errors;
 mod generators;
@@ -14,7 +15,10 @@ mod printing;
 #[cfg(feature = "remote")]
 mod remote;
 mod service;
+mod stream_life;
 mod streams;
 mod strict;
+mod table_words;
 mod tables;
 mod transactions;
+mod value_words;

@@ -107,13 +107,12 @@ fn streams_are_listed_disabled_and_enabled() {
     assert_eq!(member(&body, "StreamArn"), arn);
     service
         .ok("UpdateTable", r#"{"TableName":"feed","StreamSpecification":{"StreamEnabled":false}}"#);
-    assert_eq!(service.ok("ListStreams", "{}"), r#"{"Streams":[]}"#);
+    // It can be read for another day.
+    assert_eq!(member(&service.ok("ListStreams", "{}"), "StreamArn"), arn);
     service.clock.advance_ms(5);
     service.ok("UpdateTable", r#"{"TableName":"feed","StreamSpecification":{"StreamEnabled":true,"StreamViewType":"NEW_IMAGE"}}"#);
-    let body = service.ok("ListStreams", r#"{"TableName":"feed"}"#);
-    assert_ne!(member(&body, "StreamArn"), arn, "a new stream has a new label");
-    let gone = service.call("DescribeStream", &format!(r#"{{"StreamArn":"{arn}"}}"#));
-    assert!(gone.body.contains("ResourceNotFoundException"), "{}", gone.body);
+    let body = service.ok("DescribeTable", r#"{"TableName":"feed"}"#);
+    assert_ne!(member(&body, "LatestStreamArn"), arn, "a new stream has a new label");
     service.check(&[
         ("GetRecords", r#"{"ShardIterator":"x"}"#, "!ValidationException: Invalid ShardIterator"),
         ("DescribeStream", r#"{"StreamArn":"x"}"#, "!ValidationException: Invalid StreamArn: x"),

@@ -85,7 +85,7 @@ fn invalid_transactions_are_rejected() {
         ),
         (
             transact(&(0..101).map(|n| put(&n.to_string(), "")).collect::<Vec<_>>(), ""),
-            "1 validation error detected: Value '[]' at 'transactItems' failed to satisfy constraint: Member must have length less than or equal to 100",
+            "1 validation error detected: Value at 'TransactItems' failed to satisfy constraint: Member must have length less than or equal to 100",
         ),
     ];
     for (body, expected) in cases {

@@ -8,13 +8,14 @@ use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
 use hyper::Method;
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use keyloom_dynamodb::Endpoint;
 use keyloom_store::{Clock, Engine};
 use tokio::time::timeout;
 
 use super::Credentials;
+use super::cors::Cors;
 use super::reply::Reply;
 use super::sigv4::{self, Denial};
 use crate::App;
@@ -27,6 +28,7 @@ use crate::http::observe::LogFields;
 use crate::http::receive::receive;
 use crate::http::refusal::Refusal;
 use crate::http::request_id::RequestIds;
+use crate::http::unpack::unpack;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
@@ -65,12 +67,20 @@ impl DynamoDb {
     async fn answer(self: Arc<Self>, request: Request) -> Response {
         let origin = Origin::of(request.extensions());
         let (head, body) = request.into_parts();
+        // Without credentials, any page in a browser of this machine could use the answer.
+        let cors = self.credentials.as_ref().and_then(|_| Cors::of(&head));
+        if let Some(preflight) = cors.as_ref().and_then(|cors| cors.preflight(&head)) {
+            return preflight;
+        }
         let mut fields = LogFields::default();
         let mut response = match self.reply(&origin, &head, body, &mut fields).await {
             Ok(reply) => reply.into(),
             Err(refusal) => Response::from(refusal),
         };
         response.extensions_mut().insert(fields);
+        if let Some(cors) = cors {
+            cors.allow(response.headers_mut());
+        }
         response
     }
 
@@ -87,8 +97,9 @@ impl DynamoDb {
         if head.method == Method::GET {
             return Ok(self.health_or_report(origin, head.uri.path()));
         }
-        if head.method != Method::POST || !is_json(&head.headers) {
-            return Ok(Reply::text(404, "<UnknownOperationException/>\n"));
+        let is_request = head.method == Method::POST && head.uri.path() == "/";
+        if !is_request || !is_json(&head.headers) {
+            return Ok(unknown_operation());
         }
         // The body is not read unless the request names a known key.
         if let Err(denial) = self.recognize(&head.headers) {
@@ -99,6 +110,15 @@ impl DynamoDb {
         if let Err(denial) = self.admit(head, &received.bytes) {
             return Ok(Reply::json(400, denial_body(&denial)));
         }
+        let received = match head.headers.get(CONTENT_ENCODING).map(HeaderValue::as_bytes) {
+            None | Some(b"identity") => Some(received),
+            Some(b"gzip") => unpack(origin, received).await?,
+            Some(_) => None,
+        };
+        let Some(received) = received else {
+            let body = r#"{"__type":"com.amazon.coral.service#SerializationException"}"#;
+            return Ok(Reply::json(400, body.to_owned()));
+        };
         let target = head.headers.get("x-amz-target");
         let target = target.and_then(|target| target.to_str().ok()).unwrap_or_default();
         let (endpoint, operation, body) =
@@ -116,17 +136,18 @@ impl DynamoDb {
     /// Answers GET requests: the health check and, for loopback clients only, the metrics and the
     /// heat report of strict mode.
     fn health_or_report(&self, origin: &Origin, path: &str) -> Reply {
-        let healthy = || Reply::text(200, "healthy: dynamodb.us-east-1.amazonaws.com ");
-        if !origin.ip().is_loopback() {
-            return healthy();
+        // The last one is where `keyloom health` asks.
+        if matches!(path, "/" | "/ping" | "/healthz") {
+            return Reply::text(200, "healthy: dynamodb.us-east-1.amazonaws.com ");
         }
         let report = match path {
+            _ if !origin.ip().is_loopback() => None,
             "/metrics" => Some((OPEN_METRICS, self.metrics.text(&origin.edge))),
             "/heat" => self.endpoint.heat().map(|heat| (HTML, heat.html())),
             "/heat.json" => self.endpoint.heat().map(|heat| (JSON, heat.json())),
             _ => None,
         };
-        report.map_or_else(healthy, |(media_type, text)| Reply {
+        report.map_or_else(unknown_operation, |(media_type, text)| Reply {
             media_type: Some(media_type),
             ..Reply::text(200, text)
         })
@@ -189,6 +210,10 @@ impl From<DynamoDb> for App {
         let answer = move |request: Request| service.clone().answer(request);
         App { router: Router::new().fallback(answer), hooks: app }
     }
+}
+
+fn unknown_operation() -> Reply {
+    Reply::text(404, "<UnknownOperationException/>\n")
 }
 
 fn is_json(headers: &HeaderMap) -> bool {

@@ -104,7 +104,7 @@ fn panicked(cause: Box<dyn Any + Send>) -> Response {
 
 /// Pages of the allowed origins may do whatever their token allows.
 fn cors(origins: &[HeaderValue]) -> CorsLayer {
-    const SENT: [HeaderName; 8] = [
+    const SENT: [HeaderName; 16] = [
         AUTHORIZATION,
         CONTENT_ENCODING,
         CONTENT_TYPE,
@@ -113,9 +113,24 @@ fn cors(origins: &[HeaderValue]) -> CorsLayer {
         HeaderName::from_static("idempotency-key"),
         HeaderName::from_static("keyloom-tenant"),
         HeaderName::from_static("x-request-id"),
+        // Those of the AWS SDKs.
+        HeaderName::from_static("amz-sdk-invocation-id"),
+        HeaderName::from_static("amz-sdk-request"),
+        HeaderName::from_static("x-amz-content-sha256"),
+        HeaderName::from_static("x-amz-date"),
+        HeaderName::from_static("x-amz-security-token"),
+        HeaderName::from_static("x-amz-target"),
+        HeaderName::from_static("x-amz-user-agent"),
+        HeaderName::from_static("x-amzn-trace-id"),
     ];
-    const SEEN: [HeaderName; 4] =
-        [ETAG, LOCATION, RETRY_AFTER, HeaderName::from_static("x-request-id")];
+    const SEEN: [HeaderName; 6] = [
+        ETAG,
+        LOCATION,
+        RETRY_AFTER,
+        HeaderName::from_static("x-request-id"),
+        HeaderName::from_static("x-amz-crc32"),
+        HeaderName::from_static("x-amzn-requestid"),
+    ];
     let methods = [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
     let layer = CorsLayer::new()
         .allow_methods(methods)

@@ -18,6 +18,13 @@ pub(crate) struct Received {
     _reservation: Option<Reservation>,
 }
 
+impl Received {
+    /// A body that the reservation covers.
+    pub(crate) fn new(bytes: Bytes, reservation: Reservation) -> Received {
+        Received { bytes, _reservation: Some(reservation) }
+    }
+}
+
 /// Receives a body within the limits.
 pub(crate) async fn receive(origin: &Origin, body: Body) -> Result<Received, Refusal> {
     let limits = &origin.edge.limits;

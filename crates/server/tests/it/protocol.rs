@@ -3,9 +3,12 @@
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
 
+use flate2::Compression;
 use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use keyloom_server::{Credentials, Limits};
 
-use crate::rig::{Answer, Rig, Setup, post};
+use crate::rig::{Answer, Rig, Setup, post, short_limits};
 
 const LIST: &str = "DynamoDB_20120810.ListTables";
 
@@ -24,6 +27,11 @@ fn requests_get_the_expected_status() {
             "<UnknownOperationException/>\n",
         ),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), 200, "healthy: dynamodb.us-east-1.amazonaws.com "),
+        (b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), 200, "healthy: dynamodb.us-east-1.amazonaws.com "),
+        (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), 200, "healthy: dynamodb.us-east-1.amazonaws.com "),
+        (b"GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), 404, "<UnknownOperationException/>\n"),
+        (b"POST /other HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\nContent-Length: 2\r\n\r\n{}".to_vec(), 404, "<UnknownOperationException/>\n"),
+        (b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), 404, "<UnknownOperationException/>\n"),
         (b"PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n".to_vec(), 404, "<UnknownOperationException/>\n"),
         (b"POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\n{}".to_vec(), 404, "<UnknownOperationException/>\n"),
         (b"nonsense\r\n\r\n".to_vec(), 400, ""),
@@ -111,4 +119,75 @@ fn a_connection_is_reused_also_for_pipelined_requests() {
     stream.write_all(&[post(LIST, "", "{}"), post("x", "", "{}")].concat()).unwrap();
     assert_eq!(Answer::read(&mut stream).status, 200);
     assert_eq!(Answer::read(&mut stream).status, 400);
+}
+
+fn packed(body: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    encoder.write_all(body).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn post_packed(encoding: &str, body: &[u8]) -> Vec<u8> {
+    let head = format!(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n\
+         X-Amz-Target: {LIST}\r\nContent-Encoding: {encoding}\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    [head.as_bytes(), body].concat()
+}
+
+#[test]
+fn compressed_requests_are_unpacked_within_the_limits() {
+    let limits = Limits { body_bytes: 100_000, ..short_limits() };
+    let rig = Rig::start(Setup { limits, ..Setup::default() });
+    let (whole, halves) = (packed(b"{}"), [packed(b"{"), packed(b"}")].concat());
+    for body in [&whole, &halves] {
+        let answer = rig.send(&post_packed("gzip", body));
+        assert_eq!((answer.status, answer.text()), (200, r#"{"TableNames":[]}"#));
+    }
+    let broken = r#"{"__type":"com.amazon.coral.service#SerializationException"}"#;
+    let cut = whole.get(..whole.len() - 1).unwrap();
+    for (encoding, body) in
+        [("gzip", cut), ("gzip", &b"{}"[..]), ("gzip", &b""[..]), ("zstd", &whole[..])]
+    {
+        let answer = rig.send(&post_packed(encoding, body));
+        assert_eq!((answer.status, answer.text()), (400, broken), "{encoding} {body:?}");
+    }
+    // A small body that becomes large.
+    let bomb = packed(&vec![b' '; 10_000_000]);
+    assert!(bomb.len() < 100_000);
+    assert_eq!(rig.send(&post_packed("gzip", &bomb)).status, 413);
+    assert_eq!(rig.send(&post(LIST, "", "{}")).status, 200);
+}
+
+#[test]
+fn pages_of_other_origins_may_send_signed_requests() {
+    let preflight = b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: http://example.com\r\n\
+        Access-Control-Request-Method: POST\r\nAccess-Control-Request-Headers: x-amz-target, b\r\n\r\n";
+    let credentials = "[default]\naws_access_key_id = key\naws_secret_access_key = secret\n";
+    let credentials = Some(Credentials::parse(credentials).unwrap());
+    let rig = Rig::start(Setup { credentials, ..Setup::default() });
+    let answer = rig.send(preflight);
+    assert_eq!((answer.status, answer.text()), (200, ""));
+    let expected = [
+        ("access-control-allow-origin", "*"),
+        ("access-control-allow-methods", "POST"),
+        ("access-control-allow-headers", "x-amz-target, b"),
+        ("access-control-max-age", "172800"),
+    ];
+    for (name, value) in expected {
+        assert_eq!(answer.header(name), Some(value));
+    }
+    // What the page may do is decided by the signature.
+    let answer = rig.send(&post(LIST, "Origin: http://example.com\r\n", "{}"));
+    assert_eq!(answer.status, 400);
+    assert!(answer.text().contains("MissingAuthenticationTokenException"), "{}", answer.text());
+    assert_eq!(answer.header("access-control-allow-origin"), Some("*"));
+    assert!(answer.header("access-control-expose-headers").unwrap().contains("x-amz-crc32"));
+    let answer = rig.send(&post(LIST, "", "{}"));
+    assert_eq!(answer.header("access-control-allow-origin"), None);
+    // A server that checks no signatures allows no page anything.
+    let rig = Rig::start(Setup::default());
+    let answer = rig.send(preflight);
+    assert_eq!((answer.status, answer.header("access-control-allow-origin")), (404, None));
 }

@@ -7,8 +7,14 @@ use crate::{Alteration, IndexSpec, TableSpec, Time};
 use super::catalog::Catalog;
 use super::format::{BuildState, CommitNo, Derived, DerivedKind, SpaceId, TableId, TableRecord};
 
-/// Returns the record of a new table.
-pub(crate) fn created(catalog: &Catalog, spec: TableSpec, now: Time) -> TableRecord {
+/// Returns the record of a table that is created by `commit`. Its feed begins there: nothing earlier
+/// in the log is about this table, so no reader has to walk through it.
+pub(crate) fn created(
+    catalog: &Catalog,
+    spec: TableSpec,
+    now: Time,
+    commit: CommitNo,
+) -> TableRecord {
     let mut ids = catalog.next_id()..;
     let mut next = || ids.next().unwrap_or(u32::MAX);
     let (id, space) = (TableId(next()), SpaceId(next()));
@@ -20,8 +26,7 @@ pub(crate) fn created(catalog: &Catalog, spec: TableSpec, now: Time) -> TableRec
         .chain(columns)
         .map(|kind| Derived { kind, space: SpaceId(next()), build: BuildState::Complete })
         .collect();
-    let (spec, feed_since) = (Arc::new(spec), CommitNo::NONE);
-    TableRecord { id, spec, created: now, feed_since, space, derived }
+    TableRecord { id, spec: Arc::new(spec), created: now, feed_since: commit, space, derived }
 }
 
 /// Returns the record of a table after a validated change that is made by `commit`.

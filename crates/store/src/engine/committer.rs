@@ -125,7 +125,7 @@ impl Committer {
                     return Err(Error::TableExists { table: spec.name });
                 }
                 let name = spec.name.clone();
-                let record = created(&view.catalog, spec, self.now());
+                let record = created(&view.catalog, spec, self.now(), self.log.next());
                 self.commit_effect(Effect::SetTable(record))?;
                 self.described(&name)
             }

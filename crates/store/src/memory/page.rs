@@ -7,9 +7,8 @@ use keyloom_value::{Condition, Item};
 use super::table::Table;
 use crate::index::{in_index, projected, reads_table};
 use crate::limits::PAGE_BYTES_MAX;
-use crate::segment::{partition_bytes, segment_of};
 use crate::{
-    Direction, Error, IndexSpec, KeySchema, Page, Query, Scan, Segment, Select, TableSpec, validate,
+    Direction, Error, IndexSpec, KeySchema, Page, Query, Scan, Select, TableSpec, validate,
 };
 
 pub(super) fn query(table: &Table, query: &Query) -> Result<Page, Error> {
@@ -38,9 +37,7 @@ pub(super) fn scan(table: &Table, scan: &Scan) -> Result<Page, Error> {
         select: &scan.select,
     };
     let in_segment = |item: &&Item| match scan.segment {
-        Some(Segment { number, of }) => {
-            segment_of(partition_bytes(walk.schema(), item).as_bytes(), of) == number
-        }
+        Some(segment) => segment.holds(walk.schema(), item),
         None => true,
     };
     // Only items in the index have partition values to hash.

@@ -393,3 +393,22 @@ fn segments_that_are_not_written_have_no_file_handles() {
     drop(engine);
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+/// The feed of a new table begins with the table: what others have written before is not read.
+#[test]
+fn a_new_feed_does_not_begin_in_the_history_of_other_tables() {
+    let disk = SimDisk::new(7);
+    let options = Options { log_segment_bytes: 1 << 20, ..repeatable(&disk) };
+    let engine = Engine::open(DIRECTORY, options).unwrap();
+    let others = plain_table(&engine);
+    let large = Value::from("x".repeat(300_000));
+    // More than one call reads.
+    for id in 0..80 {
+        let item = Item::from([("id", Value::from(id)), ("body", large.clone())]);
+        engine.put(Put::new(&others, item)).block_on().unwrap();
+    }
+    let table = fed_table(&engine);
+    put(&engine, &table, 1).unwrap();
+    let page = read(&engine, &table, FeedStart::Oldest, 10).unwrap();
+    assert_eq!(page.changes.len(), 1);
+}

@@ -1,6 +1,6 @@
 //! Updates: their results, and which are refused.
 
-use keyloom_store::{Invalid, KeySchema, KeyType, TableSpec, UpdateItem};
+use keyloom_store::{Invalid, KeySchema, KeyType, Returns, TableSpec, UpdateItem};
 use keyloom_value::{Item, Path, SetValue, Update, UpdateError, UpdateOperator, Value, ValueType};
 
 use super::case::{Case, claims};
@@ -12,6 +12,7 @@ pub(super) const CASES: &[Case] = claims![
     set_writes_what_it_should,
     remove_add_and_delete_change_what_they_should,
     an_update_creates_a_missing_item,
+    an_update_that_only_removes_creates_nothing,
     an_update_that_cannot_be_applied_changes_nothing,
     an_update_that_fits_no_item_is_refused,
     an_update_cannot_write_the_key,
@@ -126,8 +127,24 @@ fn an_update_creates_a_missing_item(subject: &dyn Subject) {
     };
     check("a", set("n", Value::from(1)), item! { id: "a", n: 1 });
     check("b", Update::new(), item! { id: "b" });
-    check("c", Update::new().remove(path("n")), item! { id: "c" });
     check("d", Update::new().add(path("n"), Value::from(1)), item! { id: "d", n: 1 });
+}
+
+/// Whatever the path, even one into nothing.
+fn an_update_that_only_removes_creates_nothing(subject: &dyn Subject) {
+    let client = Client::of(subject);
+    let table = client.make(id_table("things"));
+    let updates = [
+        Update::new().remove(path("n")),
+        Update::new().remove(path("n").member("x")).remove(path("l").element(0)),
+        Update::new().delete(path("ss"), texts(&["x"])),
+    ];
+    for update in updates {
+        let update = UpdateItem::new(&table, item! { id: "a" }, update);
+        let image = accepted(client.update(update.returning(Returns::AllNew)));
+        assert_eq!(image, None);
+        assert_eq!(client.read(&table, item! { id: "a" }), None);
+    }
 }
 
 fn an_update_that_cannot_be_applied_changes_nothing(subject: &dyn Subject) {

@@ -249,3 +249,25 @@ fn quotients_round_half_to_even() {
     assert_eq!(divide("0", 7), Some(Number::ZERO));
     assert_eq!(divide("7", 0), None);
 }
+
+#[test]
+fn the_floor_of_a_number_is_an_integer() {
+    let cases = [
+        ("0", Some(0)),
+        ("1794768510.104", Some(1_794_768_510)),
+        ("0.5", Some(0)),
+        ("-0.5", Some(-1)),
+        ("-7", Some(-7)),
+        ("-7.01", Some(-8)),
+        ("1E-130", Some(0)),
+        ("-1E-130", Some(-1)),
+        ("12E+3", Some(12_000)),
+        ("9223372036854775807.9", Some(i64::MAX)),
+        ("9223372036854775808", None),
+        ("1E+125", None),
+    ];
+    for (text, expected) in cases {
+        let number: Number = text.parse().unwrap();
+        assert_eq!(number.floor_i64(), expected, "{text}");
+    }
+}

@@ -149,6 +149,21 @@ impl<'a> Cursor<'a> {
         Ok(elements)
     }
 
+    /// Whether the parentheses that open here hold a `+` or `-` that is in no inner ones.
+    pub(super) fn holds_sum(&self) -> bool {
+        let mut depth = 0_usize;
+        for token in self.tokens.iter().skip(self.at) {
+            match token.kind {
+                TokenKind::LeftParen => depth += 1,
+                TokenKind::RightParen if depth <= 1 => return false,
+                TokenKind::RightParen => depth -= 1,
+                TokenKind::Plus | TokenKind::Minus if depth == 1 => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
     pub(super) fn is_at_function(&self) -> bool {
         self.peek() == TokenKind::Word && self.peek_second() == TokenKind::LeftParen
     }

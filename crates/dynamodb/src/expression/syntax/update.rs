@@ -4,9 +4,10 @@
 //! update     ::= section+
 //! section    ::= "SET" set ("," set)* | "REMOVE" path ("," path)*
 //!              | "ADD" change ("," change)* | "DELETE" change ("," change)*
-//! set        ::= path "=" set-value
-//! set-value  ::= term (("+" | "-") term)?
-//! term       ::= path | value-ref | function | "(" set-value ")"
+//! set        ::= path "=" (sum | "(" sum ")")
+//! sum        ::= term (("+" | "-") term)?
+//! term       ::= operand | "(" operand ")"
+//! operand    ::= path | value-ref | word "(" (term ("," term)*)? ")"
 //! change     ::= path value-ref
 //! projection ::= path ("," path)*
 //! ```
@@ -83,6 +84,16 @@ fn change<'a>(cursor: &mut Cursor<'a>) -> Result<(RawPath<'a>, &'a str), Express
 }
 
 fn set_value<'a>(cursor: &mut Cursor<'a>) -> Result<Node<'a>, ExpressionError> {
+    if cursor.peek() == TokenKind::LeftParen && cursor.holds_sum() {
+        cursor.require(TokenKind::LeftParen)?;
+        let inner = sum(cursor)?;
+        cursor.require(TokenKind::RightParen)?;
+        return Ok(inner);
+    }
+    sum(cursor)
+}
+
+fn sum<'a>(cursor: &mut Cursor<'a>) -> Result<Node<'a>, ExpressionError> {
     let left = term(cursor)?;
     let arithmetic = match cursor.peek() {
         TokenKind::Plus => Arithmetic::Plus,
@@ -96,15 +107,18 @@ fn set_value<'a>(cursor: &mut Cursor<'a>) -> Result<Node<'a>, ExpressionError> {
 }
 
 fn term<'a>(cursor: &mut Cursor<'a>) -> Result<Node<'a>, ExpressionError> {
+    if !cursor.eat(TokenKind::LeftParen) {
+        return operand(cursor);
+    }
+    let inner = operand(cursor)?;
+    cursor.require(TokenKind::RightParen)?;
+    Ok(inner)
+}
+
+fn operand<'a>(cursor: &mut Cursor<'a>) -> Result<Node<'a>, ExpressionError> {
     match cursor.peek() {
         TokenKind::ValueRef => cursor.value().map(Node::Value),
-        TokenKind::LeftParen => {
-            cursor.require(TokenKind::LeftParen)?;
-            let inner = cursor.nested(set_value)?;
-            cursor.require(TokenKind::RightParen)?;
-            Ok(inner)
-        }
-        _ if cursor.is_at_function() => cursor.function(set_value),
+        _ if cursor.is_at_function() => cursor.function(term),
         _ => cursor.path().map(Node::Path),
     }
 }
