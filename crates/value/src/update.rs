@@ -85,8 +85,8 @@ impl Update {
     /// Whether it only takes away. Applied to an item that does not exist, such an update does not
     /// create one. An update without any change does.
     pub fn only_removes(&self) -> bool {
-        let adds = !self.set.is_empty() || !self.add.is_empty();
-        !adds && !(self.remove.is_empty() && self.delete.is_empty())
+        let removes = !self.remove.is_empty() || !self.delete.is_empty();
+        removes && self.set.is_empty() && self.add.is_empty()
     }
 
     /// Returns the number of sums, differences, appended lists and defaults. Safe at any depth, unlike

@@ -22,9 +22,9 @@ use super::violations::Violations;
 
 /// Where the items of the new table come from.
 enum Source {
-    Backup(Backup),
+    Backup(Box<Backup>),
     /// A table, as it was at a time.
-    Table(TableDescription, Recovery, Time),
+    Table(Box<TableDescription>, Recovery, Time),
 }
 
 pub(super) async fn from_backup(endpoint: &Endpoint, params: Params<'_>) -> Result<String, Fault> {
@@ -47,7 +47,7 @@ pub(super) async fn from_backup(endpoint: &Endpoint, params: Params<'_>) -> Resu
     };
     let settings = backup.settings.clone();
     let plan = plan(&params, target, &content.spec, &settings)?;
-    restore(endpoint, plan, restored, Source::Backup(backup), content.items).await
+    restore(endpoint, plan, restored, Source::Backup(Box::new(backup)), content.items).await
 }
 
 pub(super) async fn to_point_in_time(
@@ -96,7 +96,7 @@ pub(super) async fn to_point_in_time(
     };
     let plan = plan(&params, target, &table.spec, &settings)?;
     let items = table.items;
-    restore(endpoint, plan, restored, Source::Table(table, recovery, at), items).await
+    restore(endpoint, plan, restored, Source::Table(Box::new(table), recovery, at), items).await
 }
 
 /// The definition of the new table.

@@ -264,8 +264,10 @@ impl Store for WireStore {
 
     fn alter_table(&self, table: TableName, change: Alteration) -> Answer<'_, TableDescription> {
         Box::pin(async move {
-            // The wire cannot add a local index.
-            if matches!(&change, Alteration::AddIndex(index) if index.scope == IndexScope::Local) {
+            // The wire cannot add a local index, and keeps the feed of a disabled stream for a day.
+            let is_local =
+                matches!(&change, Alteration::AddIndex(index) if index.scope == IndexScope::Local);
+            if is_local || matches!(change, Alteration::SetFeed(_)) {
                 return self.store.alter_table(table, change).await;
             }
             let now = self.store.describe_table(table.clone()).await.ok();
