@@ -2,7 +2,9 @@
 
 use crate::service::Service;
 
-const INVALID: &str = "!ValidationException: One or more parameter values were invalid: ";
+const INVALID: &str = "!ValidationException: 1 validation error detected: One or more parameter values were invalid: ";
+/// Of what depends on the table.
+const BY_TABLE: &str = "!ValidationException: One or more parameter values were invalid: ";
 const MISMATCH: &str = "!ValidationException: Type mismatch for attribute to update";
 
 fn update(id: &str, updates: &str, returns: &str) -> String {
@@ -188,7 +190,7 @@ fn actions_without_the_right_value_are_rejected() {
     );
     refused(
         r#"{"Value":{"N":"x"}}"#,
-        "!ValidationException: The parameter cannot be converted to a numeric value: x",
+        "!ValidationException: 1 validation error detected: The parameter cannot be converted to a numeric value: x",
     );
     // None of them has written anything.
     service.check(&[(
@@ -238,18 +240,18 @@ fn keys_and_index_keys_keep_their_rules() {
         (
             "UpdateItem",
             &update("1", r#"{"id":{"Value":{"S":"2"}}}"#, "NONE"),
-            &format!("{INVALID}Cannot update attribute id. This attribute is part of the key"),
+            &format!("{BY_TABLE}Cannot update attribute id. This attribute is part of the key"),
         ),
         (
             "UpdateItem",
             &update("1", r#"{"list":{"Action":"DELETE"}}"#, "NONE"),
-            &format!("{INVALID}Cannot update attribute list. This attribute is part of the key"),
+            &format!("{BY_TABLE}Cannot update attribute list. This attribute is part of the key"),
         ),
         (
             "UpdateItem",
             &update("1", r#"{"due":{"Value":{"S":"x"}}}"#, "NONE"),
             &format!(
-                "{INVALID}Type mismatch for Index Key due Expected: N Actual: S IndexName: by_due"
+                "{BY_TABLE}Type mismatch for Index Key due Expected: N Actual: S IndexName: by_due"
             ),
         ),
         (
@@ -272,7 +274,7 @@ fn it_is_checked_after_the_key_and_before_expectations() {
         (
             "UpdateItem",
             &body(r#"{"a":{}}"#, r#"{"a":{}}"#, r#"{"a":{}}"#),
-            "!ValidationException: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+            "!ValidationException: 1 validation error detected: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
         ),
         (
             "UpdateItem",
@@ -286,4 +288,17 @@ fn it_is_checked_after_the_key_and_before_expectations() {
         ),
         ("UpdateItem", &body("{}", "{}", "{}"), "!ResourceNotFoundException: Requested resource not found"),
     ]);
+}
+
+#[test]
+fn deleting_attributes_of_a_missing_item_creates_nothing() {
+    let service = Service::with_tasks();
+    let key = r#""TableName":"tasks","Key":{"list":{"S":"none"},"id":{"S":"1"}}"#;
+    for updates in
+        [r#"{"a":{"Action":"DELETE"}}"#, r#"{"a":{"Action":"DELETE","Value":{"SS":["x"]}}}"#]
+    {
+        let body = format!(r#"{{{key},"AttributeUpdates":{updates},"ReturnValues":"ALL_NEW"}}"#);
+        service.check(&[("UpdateItem", &body, "{}")]);
+    }
+    service.check(&[("GetItem", &format!("{{{key}}}"), "{}")]);
 }

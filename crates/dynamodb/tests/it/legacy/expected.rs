@@ -3,7 +3,7 @@
 use crate::service::Service;
 
 const FAILED: &str = "!ConditionalCheckFailedException: The conditional request failed";
-const INVALID: &str = "!ValidationException: One or more parameter values were invalid: ";
+const INVALID: &str = "!ValidationException: 1 validation error detected: One or more parameter values were invalid: ";
 
 /// An item with an attribute of every kind.
 const ITEM: &str = r#"{"list":{"S":"a"},"id":{"S":"1"},"n":{"N":"5"},"s":{"S":"hello"},
@@ -371,7 +371,7 @@ fn operators_take_arguments_of_some_types() {
     service.check(&[(
         "UpdateItem",
         &update(&compared("a", "BETWEEN", r#"{"N":"10"},{"N":"9"}"#), ""),
-        "!ValidationException: The BETWEEN condition was provided a range where the lower bound is greater than the upper bound",
+        "!ValidationException: 1 validation error detected: The BETWEEN condition was provided a range where the lower bound is greater than the upper bound",
     )]);
 }
 
@@ -390,7 +390,7 @@ fn invalid_values_are_rejected() {
     ];
     let service = service();
     for (value, why) in cases {
-        let why = format!("!ValidationException: {why}");
+        let why = format!("!ValidationException: 1 validation error detected: {why}");
         service.check(&[
             ("UpdateItem", &update(&format!(r#"{{"a":{{"Value":{value}}}}}"#), ""), &why),
             ("UpdateItem", &update(&compared("a", "EQ", value), ""), &why),
@@ -401,9 +401,8 @@ fn invalid_values_are_rejected() {
 /// The operator joins, so there must be something to join.
 #[test]
 fn a_conditional_operator_needs_two_conditions() {
-    let without =
-        "!ValidationException: ConditionalOperator cannot be used without Filter or Expected";
-    let one = "!ValidationException: ConditionalOperator can only be used when Filter or Expected has two or more elements";
+    let without = "!ValidationException: 1 validation error detected: ConditionalOperator cannot be used without Filter or Expected";
+    let one = "!ValidationException: 1 validation error detected: ConditionalOperator can only be used when Filter or Expected has two or more elements";
     let service = service();
     let with_operator = r#","ConditionalOperator":"AND""#;
     service.check(&[
@@ -432,17 +431,17 @@ fn it_is_checked_after_the_item_and_before_the_table() {
         (
             "PutItem",
             r#"{"TableName":"none","Item":{"a":{}},"Expected":{"a":{}}}"#,
-            "!ValidationException: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
+            "!ValidationException: 1 validation error detected: Supplied AttributeValue is empty, must contain exactly one of the supported datatypes",
         ),
         (
             "PutItem",
             r#"{"TableName":"none","Item":{},"ReturnValues":"ALL_NEW","Expected":{"a":{}}}"#,
-            "!ValidationException: ReturnValues can only be ALL_OLD or NONE",
+            "!ValidationException: 1 validation error detected: ReturnValues can only be ALL_OLD or NONE",
         ),
         (
             "PutItem",
             r#"{"TableName":"none","Item":{},"Expected":{"a":{}}}"#,
-            "!ValidationException: One or more parameter values were invalid: Value must be provided when Exists is null for Attribute: a",
+            "!ValidationException: 1 validation error detected: One or more parameter values were invalid: Value must be provided when Exists is null for Attribute: a",
         ),
         (
             "PutItem",

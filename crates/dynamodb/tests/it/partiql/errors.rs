@@ -384,7 +384,7 @@ fn parameters_are_checked_before_the_statement() {
     let refused = |more: &str| run_with(&service, "UPDATE hhh SET WHERE", more);
     assert_eq!(
         refused(r#","Parameters":[{"SS":["a","a"]}]"#),
-        "!ValidationException: One or more parameter values were invalid: Input collection [a, a] contains duplicates."
+        "!ValidationException: One or more parameter values were invalid: Input collection [\"a\", \"a\"] contains duplicates."
     );
     assert_eq!(
         refused(r#","Parameters":[{"N":"1"},{"N":"abc"}]"#),
