@@ -20,7 +20,7 @@ impl Entropy for SeededEntropy {
     fn fill(&self, bytes: &mut [u8]) -> std::io::Result<()> {
         let mut random = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for chunk in bytes.chunks_mut(8) {
-            let next = random.next().to_le_bytes();
+            let next = random.number().to_le_bytes();
             chunk.copy_from_slice(&next[..chunk.len()]);
         }
         Ok(())

@@ -73,7 +73,7 @@ fn names(db: &Db, filter: Option<Filter>, limit: u32) -> Vec<String> {
     let mut found = vec![];
     loop {
         let page = block_on(query.read()).expect("a page");
-        found.extend(page.items.iter().map(|task| text(task)));
+        found.extend(page.items.iter().map(text));
         let Some(next) = page.next else { return found };
         query = query.after(next);
     }
