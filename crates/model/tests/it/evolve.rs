@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use keyloom_model::{Evolution, Model, Refusal, check, evolve, render};
 use keyloom_testkit::Random;
-use keyloom_testkit::model::{Draft, DraftType, EditKind, Verdict, draft, drafts};
+use keyloom_testkit::model::{Draft, DraftEntity, DraftType, EditKind, Verdict, draft, drafts};
 use proptest::prelude::*;
 
 fn cases() -> Vec<PathBuf> {
@@ -181,6 +181,11 @@ fn check_cost(kind: EditKind, (old, new): (&Draft, &Draft)) {
             let built = evolution.pending_counts().count() + evolution.pending_boards().count();
             assert_eq!(built, 1, "{}", story());
         }
+        EditKind::MakeOptional => {
+            let is_summed = has_sum_of_new_optional(old, new);
+            let expected = (usize::from(is_summed), 0, 0);
+            assert_eq!((rewritten, lists.len(), uniques), expected, "{}", story());
+        }
         EditKind::ChangeNumbers => {
             assert_eq!((rewritten, lists.len(), uniques), (1, 0, 0), "{}", story());
         }
@@ -239,6 +244,15 @@ fn lists_by_changed_enums(old: &Draft, new: &Draft) -> BTreeSet<(String, String)
         found.extend(ordered.map(|list| (entity.name.clone(), list.name.clone())));
     }
     found
+}
+
+/// Whether a count adds up a field that was required: rows then also hold how many entities have it.
+fn has_sum_of_new_optional(old: &Draft, new: &Draft) -> bool {
+    old.entities.iter().zip(&new.entities).any(|(before, entity)| {
+        let presence = |entity: &DraftEntity, name: &str| entity.field(name).map(|f| f.presence);
+        let is_new = |name: &String| presence(before, name) != presence(entity, name);
+        entity.counts.iter().any(|count| count.sums.iter().any(is_new))
+    })
 }
 
 #[test]

@@ -278,7 +278,7 @@ fn fits(value: &Value, of: &FieldType) -> bool {
 #[test]
 fn every_kind_of_edit_is_found_often_and_is_valid() {
     let mut found: BTreeMap<EditKind, usize> = BTreeMap::new();
-    for seed in 0..200 {
+    for seed in 0..300 {
         let mut random = Random::new(seed);
         let draft = draft(&mut random);
         for kind in EditKind::ALL {

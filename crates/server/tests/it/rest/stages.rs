@@ -292,8 +292,13 @@ fn fill(model: &Model, db: &Db, whose: &Whose<'_>, random: &mut Random) -> Vec<T
                 let change = Change::create_item(&entity.name, entity.to_external(&item));
                 match block_on(db.transact(vec![change])) {
                     Ok(mut made) => made.pop().flatten(),
-                    // Values can collide, or be null: draw others.
-                    Err(Error::UniqueViolation { .. } | Error::Fields { .. }) => None,
+                    // Values can collide, or be null: draw others. If the tenant of one kind is a
+                    // text and that of another a reference, no entity may have its id.
+                    Err(
+                        Error::UniqueViolation { .. }
+                        | Error::Fields { .. }
+                        | Error::TargetGone { .. },
+                    ) => None,
                     Err(error) => panic!("{error}"),
                 }
             };
