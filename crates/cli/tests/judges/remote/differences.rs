@@ -36,6 +36,7 @@ pub(crate) const MINISTACK: &[Difference] = &[
     differs("tables::a_description_counts_items_and_bytes", "200 bytes an item"),
     differs("tables::a_description_counts_what_each_index_projects", "0 items in an index"),
     differs("updates::remove_add_and_delete_change_what_they_should", REMOVED_ONE_BY_ONE),
+    differs("updates::an_update_that_only_removes_creates_nothing", AN_ITEM),
     differs("returned_images::what_an_update_touched_is_its_paths", WHOLE_LIST),
     differs("returned_images::a_touched_element_is_the_one_at_its_path_then", WHOLE_LIST),
     differs("indexes::a_filter_sees_what_the_index_projects", "the filter sees the whole item"),
@@ -45,6 +46,7 @@ pub(crate) const MINISTACK: &[Difference] = &[
     differs("transactions::an_update_that_cannot_be_applied_is_a_reason", "only the first reason"),
 ];
 
+const AN_ITEM: &str = "it creates an item from its key";
 const WHOLE_LIST: &str = "the whole list of an element";
 const REMOVED_ONE_BY_ONE: &str = "elements of a list are removed one by one, each moving the next";
 
@@ -55,6 +57,7 @@ pub(crate) const DYNOXIDE: &[Difference] = &[
     differs("tables::a_description_counts_what_each_index_projects", "0 items in an index"),
     differs("updates::set_writes_what_it_should", "a list is filled up with nulls"),
     differs("updates::remove_add_and_delete_change_what_they_should", REMOVED_ONE_BY_ONE),
+    differs("updates::an_update_that_only_removes_creates_nothing", AN_ITEM),
     differs("returned_images::an_update_of_nothing_has_no_old_image", "the key is one"),
     differs("returned_images::what_an_update_touched_is_its_paths", WHOLE_LIST),
     differs("returned_images::a_touched_element_is_the_one_at_its_path_then", WHOLE_LIST),
