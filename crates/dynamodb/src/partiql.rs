@@ -13,7 +13,6 @@ mod key;
 mod keywords;
 mod lexer;
 mod literal;
-mod mentions;
 mod parse;
 mod plan;
 mod position;

@@ -1,6 +1,9 @@
 //! Conditions on an item, as data, and their evaluation.
 
 mod evaluate;
+mod mentions;
+
+pub use mentions::Mentions;
 
 use crate::{Path, Value, ValueType};
 
@@ -109,6 +112,14 @@ impl Condition {
         Condition::Missing(path.into())
     }
 
+    /// All of them hold; `None` if there are none.
+    pub fn all(mut conditions: Vec<Condition>) -> Option<Condition> {
+        match conditions.len() {
+            0 | 1 => conditions.pop(),
+            _ => Some(Condition::And(conditions)),
+        }
+    }
+
     /// Both hold.
     #[must_use]
     pub fn and(self, other: Condition) -> Condition {
@@ -204,6 +215,18 @@ impl Condition {
 }
 
 impl Comparison {
+    /// Returns the comparison with its operands exchanged: `a < b` is `b > a`.
+    #[must_use]
+    pub fn mirrored(self) -> Comparison {
+        match self {
+            Comparison::Less => Comparison::Greater,
+            Comparison::LessOrEqual => Comparison::GreaterOrEqual,
+            Comparison::Greater => Comparison::Less,
+            Comparison::GreaterOrEqual => Comparison::LessOrEqual,
+            Comparison::Equal | Comparison::NotEqual => self,
+        }
+    }
+
     /// Returns the operator as expressions write it.
     pub fn symbol(self) -> &'static str {
         match self {

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::{Item, Name, Value};
+use crate::{Comparison, Item, Name, Value};
 
 /// Tests on key attributes. Only the table knows which attributes are keys, and in what order; it
 /// rejects conditions that are not one contiguous range of its key.
@@ -53,6 +53,18 @@ impl KeyCondition {
 }
 
 impl KeyTest {
+    /// Compares with a value; `None` for `<>`, which is no range.
+    pub fn compare(comparison: Comparison, value: Value) -> Option<KeyTest> {
+        Some(match comparison {
+            Comparison::Equal => KeyTest::Equal(value),
+            Comparison::Less => KeyTest::Less(value),
+            Comparison::LessOrEqual => KeyTest::LessOrEqual(value),
+            Comparison::Greater => KeyTest::Greater(value),
+            Comparison::GreaterOrEqual => KeyTest::GreaterOrEqual(value),
+            Comparison::NotEqual => return None,
+        })
+    }
+
     /// Returns whether the value passes. A value of a different type never does.
     pub fn matches(&self, value: &Value) -> bool {
         let is = |bound: &Value, accepts: fn(Ordering) -> bool| {

@@ -33,7 +33,7 @@ mod size;
 mod update;
 mod value;
 
-pub use condition::{Comparison, Condition, Operand};
+pub use condition::{Comparison, Condition, Mentions, Operand};
 pub use item::{Item, Name};
 pub use key_bytes::{KeyBytes, KeyBytesError};
 pub use key_condition::{KeyCondition, KeyTest};

@@ -7,18 +7,16 @@
 use std::sync::Arc;
 
 use keyloom_store::{
-    Consistency, Delete, Error, Get, Returns, TableName, TableSpec, TransactAction, TransactGet,
-    TransactWrite,
+    Consistency, Delete, Error, Get, Returns, TableName, TableSpec, TransactAction, TransactWrite,
 };
 use keyloom_value::Item;
 
 use crate::json::Writer;
 use crate::partiql::{Columns, Resolved, Select, StatementError};
-use crate::units;
-use crate::wire::{Fault, FaultCode, Reason, write_item};
+use crate::wire::{Fault, FaultCode, Reason};
 
 use super::Endpoint;
-use super::capacity::{self, Consumed, Detail, Use};
+use super::capacity::Detail;
 use super::params::Params;
 use super::refusal::{self, RequestKind};
 use super::statement::StatementParams;
@@ -72,29 +70,11 @@ async fn run_reads(
         reads.found.push((get, select.columns));
     }
     let (gets, columns): (Vec<Get>, Vec<Columns>) = reads.finish()?.into_iter().unzip();
-    let found = match endpoint.store.transact_get(TransactGet { gets: gets.clone() }).await {
-        Ok(found) => found,
-        Err(error) => return Err(transact_get_items::refused(endpoint, &gets, error).await),
+    let shown = |place: usize, item: Item| match columns.get(place) {
+        Some(columns) => selected(columns, &item),
+        None => item,
     };
-    let mut consumed = Vec::new();
-    for (get, item) in gets.iter().zip(&found) {
-        let units = units::transact_read_units(item.as_ref().map_or(0, Item::size));
-        capacity::merge(&mut consumed, Consumed::of_table(get.table.clone(), units));
-    }
-    let mut writer = Writer::new();
-    writer.object(|w| {
-        w.name("Responses").list(|w| {
-            for (item, columns) in found.iter().zip(&columns) {
-                w.object(|w| {
-                    if let Some(item) = item {
-                        write_item(w.name("Item"), &selected(columns, item));
-                    }
-                });
-            }
-        });
-        capacity::write_all(w, detail, &consumed, Use::TransactRead);
-    });
-    Ok(writer.finish())
+    transact_get_items::send(endpoint, gets, detail, shown).await
 }
 
 fn transact_get(select: &Select, spec: &TableSpec) -> Result<Get, StatementError> {

@@ -1,7 +1,7 @@
 //! Key attributes are scalars: an expression with a path into one is rejected.
 
 use keyloom_store::{TableName, TableSpec};
-use keyloom_value::{Condition, Name, Operand, Path, Projection};
+use keyloom_value::{Condition, Name, Path, Projection};
 
 use crate::wire::Fault;
 
@@ -25,11 +25,7 @@ impl NestedPaths {
     }
 
     pub(super) fn add_condition(self, condition: Option<&Condition>) -> NestedPaths {
-        let mut paths = Vec::new();
-        if let Some(condition) = condition {
-            collect(condition, &mut paths);
-        }
-        self.add(paths)
+        self.add(condition.map(|condition| condition.mentions().paths).unwrap_or_default())
     }
 
     fn check(&self, spec: &TableSpec) -> Result<(), Fault> {
@@ -64,33 +60,5 @@ impl Endpoint {
             Ok(table) => paths.check(&table.spec),
             Err(_) => Ok(()),
         }
-    }
-}
-
-fn collect<'a>(condition: &'a Condition, paths: &mut Vec<&'a Path>) {
-    let mut operands = |operands: &[&'a Operand]| {
-        for operand in operands {
-            match operand {
-                Operand::Path(path) | Operand::Size(path) => paths.push(path),
-                Operand::Value(_) => {}
-            }
-        }
-    };
-    match condition {
-        Condition::Compare { left, right, .. }
-        | Condition::BeginsWith(left, right)
-        | Condition::Contains(left, right) => operands(&[left, right]),
-        Condition::Between { operand, low, high } => operands(&[operand, low, high]),
-        Condition::In { operand, choices } => {
-            operands(&[operand]);
-            choices.iter().for_each(|choice| operands(&[choice]));
-        }
-        Condition::Exists(path) | Condition::Missing(path) | Condition::HasType(path, _) => {
-            paths.push(path);
-        }
-        Condition::And(parts) | Condition::Or(parts) => {
-            parts.iter().for_each(|part| collect(part, paths));
-        }
-        Condition::Not(part) => collect(part, paths),
     }
 }

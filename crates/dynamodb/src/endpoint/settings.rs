@@ -239,17 +239,17 @@ pub(super) fn encode(settings: &Settings) -> Item {
         settings.tags.iter().map(|(key, value)| (key.into(), value.as_str().into())).collect();
     row.insert("tags", tags);
     if let Some(stream) = &settings.stream {
-        row.insert("view", stream.view.name());
-        row.insert("since", stream.enabled_at.0);
-        if let Some(after) = stream.after {
-            row.insert("after", after.to_string());
-        }
+        encode_stream(stream, &mut row);
     }
     if settings.is_stream_off {
         row.insert("stream_off", true);
     }
     if !settings.past_streams.is_empty() {
-        let past = settings.past_streams.iter().map(|stream| Value::M(encode_stream(stream)));
+        let past = settings.past_streams.iter().map(|stream| {
+            let mut row = Item::new();
+            encode_stream(stream, &mut row);
+            Value::M(row)
+        });
         row.insert("past_streams", Value::L(past.collect()));
     }
     if let Some(class) = &settings.class {
@@ -335,8 +335,8 @@ fn decode_restored(row: &Item) -> Option<Restored> {
     })
 }
 
-fn encode_stream(stream: &Stream) -> Item {
-    let mut row = Item::from([("view", stream.view.name())]);
+fn encode_stream(stream: &Stream, row: &mut Item) {
+    row.insert("view", stream.view.name());
     row.insert("since", stream.enabled_at.0);
     if let Some(after) = stream.after {
         row.insert("after", after.to_string());
@@ -345,7 +345,6 @@ fn encode_stream(stream: &Stream) -> Item {
         row.insert("until", end.at.0);
         row.insert("last", end.last.to_string());
     }
-    row
 }
 
 fn decode_stream(row: &Item) -> Option<Stream> {

@@ -184,7 +184,7 @@ impl Selection {
         };
         let query = Query {
             index: self.source.index.clone(),
-            filter: all_of(there),
+            filter: Condition::all(there),
             select: self.select(if here.is_empty() { vec![] } else { names }),
             direction,
             limit,
@@ -192,7 +192,7 @@ impl Selection {
             consistency: self.source.consistency,
             ..Query::new(&self.spec.name, branch.key.clone())
         };
-        Read { request: Request::Query(query), filter: all_of(here) }
+        Read { request: Request::Query(query), filter: Condition::all(here) }
     }
 
     /// Returns what the store should return: the attributes of the columns, and those that are
@@ -333,12 +333,4 @@ fn check_columns(
         index.name,
         missing.join(", ")
     )))
-}
-
-fn all_of(mut conditions: Vec<Condition>) -> Option<Condition> {
-    match conditions.len() {
-        0 => None,
-        1 => conditions.pop(),
-        _ => Some(Condition::And(conditions)),
-    }
 }

@@ -230,8 +230,8 @@ async fn delete(
     };
     match endpoint.store.delete(sent).await {
         Ok(old) => {
-            let consumed = Consumed::of_write(spec, old.as_ref(), None);
-            let consumed = detail.is_requested().then_some(consumed);
+            let consumed = || Consumed::of_write(spec, old.as_ref(), None);
+            let consumed = detail.is_requested().then(consumed);
             Ok(Written { image: old.filter(|_| returns == Returns::AllOld), consumed })
         }
         Err(error) => Err(refusal::item_fault(endpoint, &spec.name, RequestKind::Key, error).await),

@@ -26,6 +26,20 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     // Capacity counts whole items, whatever the projection.
     let projections: Vec<Option<Projection>> =
         gets.iter_mut().map(|get| get.projection.take()).collect();
+    let shown = |place: usize, item: Item| match projections.get(place).and_then(Option::as_ref) {
+        Some(projection) => projection.apply(&item),
+        None => item,
+    };
+    send(endpoint, gets, detail, shown).await
+}
+
+/// Reads whole items, and writes the response with what `shown` makes of each, by its place.
+pub(super) async fn send(
+    endpoint: &Endpoint,
+    gets: Vec<Get>,
+    detail: Detail,
+    shown: impl Fn(usize, Item) -> Item,
+) -> Result<String, Fault> {
     let found = match endpoint.store.transact_get(TransactGet { gets: gets.clone() }).await {
         Ok(found) => found,
         Err(error) => return Err(refused(endpoint, &gets, error).await),
@@ -38,8 +52,12 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     let mut writer = Writer::new();
     writer.object(|w| {
         w.name("Responses").list(|w| {
-            for (item, projection) in found.iter().zip(&projections) {
-                w.object(|w| write_found(w, item.as_ref(), projection.as_ref()));
+            for (place, item) in found.into_iter().enumerate() {
+                w.object(|w| {
+                    if let Some(item) = item {
+                        write_item(w.name("Item"), &shown(place, item));
+                    }
+                });
             }
         });
         capacity::write_all(w, detail, &consumed, Use::TransactRead);
@@ -47,20 +65,8 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     Ok(writer.finish())
 }
 
-fn write_found(w: &mut Writer, item: Option<&Item>, projection: Option<&Projection>) {
-    match (item, projection) {
-        (None, _) => {}
-        (Some(item), None) => write_item(w.name("Item"), item),
-        (Some(item), Some(projection)) => write_item(w.name("Item"), &projection.apply(item)),
-    }
-}
-
 /// An invalid key cancels the transaction, with a reason for that action.
-pub(super) async fn refused(
-    endpoint: &Endpoint,
-    gets: &[Get],
-    error: keyloom_store::Error,
-) -> Fault {
+async fn refused(endpoint: &Endpoint, gets: &[Get], error: keyloom_store::Error) -> Fault {
     let mut reasons = vec![Reason::NONE; gets.len()];
     if let keyloom_store::Error::Invalid(invalid) = &error {
         for (get, reason) in gets.iter().zip(&mut reasons) {

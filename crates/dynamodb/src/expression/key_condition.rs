@@ -61,28 +61,12 @@ fn compared(
         }
         (Operand::Path(path), Operand::Value(value)) => (attribute(path)?, comparison, value),
         (Operand::Value(value), Operand::Path(path)) => {
-            (attribute(path)?, mirrored(comparison), value)
+            (attribute(path)?, comparison.mirrored(), value)
         }
     };
-    let value = value.clone();
-    let test = match comparison {
-        Comparison::Equal => KeyTest::Equal(value),
-        Comparison::Less => KeyTest::Less(value),
-        Comparison::LessOrEqual => KeyTest::LessOrEqual(value),
-        Comparison::Greater => KeyTest::Greater(value),
-        Comparison::GreaterOrEqual => KeyTest::GreaterOrEqual(value),
-        Comparison::NotEqual => return invalid_operator("<>"),
-    };
-    Ok((name, test))
-}
-
-fn mirrored(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::Less => Comparison::Greater,
-        Comparison::LessOrEqual => Comparison::GreaterOrEqual,
-        Comparison::Greater => Comparison::Less,
-        Comparison::GreaterOrEqual => Comparison::LessOrEqual,
-        Comparison::Equal | Comparison::NotEqual => comparison,
+    match KeyTest::compare(comparison, value.clone()) {
+        Some(test) => Ok((name, test)),
+        None => invalid_operator("<>"),
     }
 }
 

@@ -31,12 +31,7 @@ impl Pinned {
 
     /// Returns the rest as one condition.
     pub(crate) fn condition(self) -> Option<Condition> {
-        let mut rest = self.rest;
-        match rest.len() {
-            0 => None,
-            1 => rest.pop(),
-            _ => Some(Condition::And(rest)),
-        }
+        Condition::all(self.rest)
     }
 }
 

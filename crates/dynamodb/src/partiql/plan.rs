@@ -8,10 +8,9 @@
 use std::cmp::Ordering;
 
 use keyloom_store::{Direction, IndexProjection, IndexSpec, KeyAttribute, KeySchema, TableSpec};
-use keyloom_value::{Comparison, Condition, KeyCondition, KeyTest, Name, Operand, Value};
+use keyloom_value::{Comparison, Condition, KeyCondition, KeyTest, Name, Operand, Path, Value};
 
 use super::key::equality;
-use super::mentions::mentions;
 use super::range::SortRange;
 use super::resolve::Order;
 use super::{Select, StatementError};
@@ -46,19 +45,19 @@ impl Branch {
     /// Returns the filters that name key attributes, which a query does not accept as a filter, and
     /// the others.
     pub(crate) fn divided(&self, schema: &KeySchema) -> (Vec<Condition>, Vec<Condition>) {
-        let on_key = |filter: &Condition| mentions(filter).iter().any(|name| schema.has(name));
+        let on_key = |filter: &Condition| names(filter).any(|name| schema.has(name));
         self.filters.iter().cloned().partition(on_key)
     }
 
     /// Returns the attributes that its filters name.
     pub(crate) fn filter_names(&self) -> Vec<Name> {
-        let mut names: Vec<Name> = Vec::new();
-        for name in self.filters.iter().flat_map(mentions) {
-            if !names.contains(&name) {
-                names.push(name);
+        let mut all: Vec<Name> = Vec::new();
+        for name in self.filters.iter().flat_map(names) {
+            if !all.contains(name) {
+                all.push(name.clone());
             }
         }
-        names
+        all
     }
 }
 
@@ -236,7 +235,7 @@ impl Key<'_> {
             condition,
             Condition::Not(_) | Condition::Compare { comparison: Comparison::NotEqual, .. }
         );
-        is_negation && mentions(condition).contains(&sort.name)
+        is_negation && names(condition).any(|name| *name == sort.name)
     }
 }
 
@@ -278,10 +277,10 @@ fn key_test(condition: &Condition, name: &Name) -> Option<KeyTest> {
     };
     match condition {
         Condition::Compare { left, comparison, right } if is_attribute(left, name) => {
-            comparison_test(*comparison, value(right)?)
+            KeyTest::compare(*comparison, value(right)?)
         }
         Condition::Compare { left, comparison, right } if is_attribute(right, name) => {
-            comparison_test(mirrored(*comparison), value(left)?)
+            KeyTest::compare(comparison.mirrored(), value(left)?)
         }
         Condition::Between { operand, low, high } if is_attribute(operand, name) => {
             Some(KeyTest::Between(value(low)?, value(high)?))
@@ -293,25 +292,9 @@ fn key_test(condition: &Condition, name: &Name) -> Option<KeyTest> {
     }
 }
 
-fn comparison_test(comparison: Comparison, value: Value) -> Option<KeyTest> {
-    Some(match comparison {
-        Comparison::Equal => KeyTest::Equal(value),
-        Comparison::Less => KeyTest::Less(value),
-        Comparison::LessOrEqual => KeyTest::LessOrEqual(value),
-        Comparison::Greater => KeyTest::Greater(value),
-        Comparison::GreaterOrEqual => KeyTest::GreaterOrEqual(value),
-        Comparison::NotEqual => return None,
-    })
-}
-
-fn mirrored(comparison: Comparison) -> Comparison {
-    match comparison {
-        Comparison::Less => Comparison::Greater,
-        Comparison::LessOrEqual => Comparison::GreaterOrEqual,
-        Comparison::Greater => Comparison::Less,
-        Comparison::GreaterOrEqual => Comparison::LessOrEqual,
-        Comparison::Equal | Comparison::NotEqual => comparison,
-    }
+/// The attributes that a condition mentions.
+fn names(condition: &Condition) -> impl Iterator<Item = &Name> {
+    condition.mentions().paths.into_iter().map(Path::root)
 }
 
 fn constants(test: &KeyTest) -> Vec<&Value> {

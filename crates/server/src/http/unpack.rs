@@ -34,7 +34,7 @@ pub(crate) async fn unpack(
             return Err(Refusal::TooLarge);
         }
         reservation.grow(count).await.map_err(|MemoryFull| Refusal::MemoryFull)?;
-        unpacked.extend(chunk.iter().take(count));
+        unpacked.extend_from_slice(chunk.get(..count).unwrap_or_default());
         yield_point().await;
     }
     // An empty text is no gzip.

@@ -106,17 +106,10 @@ impl Test {
     /// Returns the test on a key attribute; `None` if no index could find what it accepts.
     pub(super) fn key_test(self) -> Option<KeyTest> {
         match self {
-            Test::Compare(Comparison::Equal, value) => Some(KeyTest::Equal(value)),
-            Test::Compare(Comparison::Less, value) => Some(KeyTest::Less(value)),
-            Test::Compare(Comparison::LessOrEqual, value) => Some(KeyTest::LessOrEqual(value)),
-            Test::Compare(Comparison::Greater, value) => Some(KeyTest::Greater(value)),
-            Test::Compare(Comparison::GreaterOrEqual, value) => {
-                Some(KeyTest::GreaterOrEqual(value))
-            }
+            Test::Compare(comparison, value) => KeyTest::compare(comparison, value),
             Test::BeginsWith(value) => Some(KeyTest::BeginsWith(value)),
             Test::Between(low, high) => Some(KeyTest::Between(low, high)),
-            Test::Compare(Comparison::NotEqual, _)
-            | Test::Exists
+            Test::Exists
             | Test::Missing
             | Test::Contains(_)
             | Test::NotContains(_)
