@@ -86,6 +86,11 @@ impl SimDisk {
         state.fail_sync_at = Some(state.syncs + at_least_one(k));
     }
 
+    /// Takes back [`SimDisk::fail_sync_at`], if that sync is still to come.
+    pub fn fail_no_sync(&self) {
+        self.state().fail_sync_at = None;
+    }
+
     /// Fails the `k`-th write or change of a length from now, counted from 1. A prefix of the write
     /// may be written.
     pub fn fail_writes_at(&self, k: u64) {
