@@ -114,32 +114,48 @@ async fn restore(
     items: u64,
 ) -> Result<String, Fault> {
     let name = plan.spec.name.clone();
-    endpoint.restoring.begin(&name);
-    let created = endpoint.store.create_table(plan.spec).await;
-    let table = match created {
-        Ok(table) => table,
-        Err(error) => {
-            if !matches!(error, Error::TableExists { .. }) {
-                endpoint.restoring.end(&name);
-                return Err(failed(error));
-            }
+    let exists =
+        || Fault::new(FaultCode::TableAlreadyExists, format!("Table already exists: {name}"));
+    // A table that exists stays visible: only the new one is hidden.
+    if endpoint.store.describe_table(name.clone()).await.is_ok() || !endpoint.restoring.begin(&name)
+    {
+        return Err(exists());
+    }
+    let table = match create(endpoint, plan, restored).await {
+        Ok(Some(table)) => table,
+        created => {
             endpoint.restoring.end(&name);
-            let message = format!("Table already exists: {name}");
-            return Err(Fault::new(FaultCode::TableAlreadyExists, message));
+            return Err(created.err().unwrap_or_else(exists));
         }
     };
-    let settings = plan.settings;
-    endpoint
-        .change_settings(&table, |now| {
-            let version = now.version;
-            *now = Settings { restored: Some(restored.clone()), version, ..settings.clone() };
-            Ok(())
-        })
-        .await?;
     background::run(items, fill(endpoint.clone(), table.clone(), source)).await?;
     let table = endpoint.table(&name).await?;
     let settings = endpoint.settings(&table).await?;
     Ok(table_description::response(endpoint, "TableDescription", &table, &settings, "CREATING"))
+}
+
+/// Creates the new table with its settings; `None` if there is one of that name.
+async fn create(
+    endpoint: &Endpoint,
+    plan: Plan,
+    restored: Restored,
+) -> Result<Option<TableDescription>, Fault> {
+    let table = match endpoint.store.create_table(plan.spec).await {
+        Ok(table) => table,
+        Err(Error::TableExists { .. }) => return Ok(None),
+        Err(error) => return Err(failed(error)),
+    };
+    let settings = plan.settings;
+    let changed = endpoint.change_settings(&table, |now| {
+        let version = now.version;
+        *now = Settings { restored: Some(restored.clone()), version, ..settings.clone() };
+        Ok(())
+    });
+    if let Err(fault) = changed.await {
+        drop_internal(&*endpoint.settings_store, table.spec.name.clone()).await?;
+        return Err(fault);
+    }
+    Ok(Some(table))
 }
 
 /// Fills the new table. If that fails, the table is dropped.

@@ -15,10 +15,12 @@ pub(super) struct Restoring {
 }
 
 impl Restoring {
-    pub(super) fn begin(&self, table: &TableName) {
+    /// Hides a table; returns false if it is being restored already.
+    pub(super) fn begin(&self, table: &TableName) -> bool {
         let mut tables = self.tables();
-        tables.insert(table.clone());
+        let is_new = tables.insert(table.clone());
         self.count.store(tables.len(), Ordering::Release);
+        is_new
     }
 
     pub(super) fn end(&self, table: &TableName) {

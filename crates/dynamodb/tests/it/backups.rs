@@ -185,6 +185,22 @@ fn continuous_backups_are_described_enabled_and_disabled() {
 }
 
 /// What was written, deleted, written again and expired is as it was.
+/// Readers and writers of a table that is there must not notice that somebody wants its name.
+#[test]
+fn restoring_into_a_table_that_exists_leaves_it_as_it_is() {
+    let service = Service::with_tasks();
+    put(&service, "a", 1);
+    let arn = create_backup(&service, "first");
+    put(&service, "b", 2);
+    let before = items(&service, "tasks");
+    let into = format!(r#"{{"BackupArn":"{arn}","TargetTableName":"tasks"}}"#);
+    for _ in 0..2 {
+        let exists = "!TableAlreadyExistsException: Table already exists: tasks";
+        service.check(&[("RestoreTableFromBackup", &into, exists)]);
+        assert_eq!(items(&service, "tasks"), before);
+    }
+}
+
 #[test]
 fn a_table_is_restored_to_every_second_of_its_past() {
     let service = Service::with_tasks();
