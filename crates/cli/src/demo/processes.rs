@@ -14,7 +14,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use keyloom_app::operations::block_on;
 use keyloom_app::{listen, log};
-use keyloom_server::{HttpClient, HttpClientOptions, HttpError, HttpRequest, HttpResponse};
+use keyloom_server::{HttpClient, HttpClientOptions, HttpRequest, HttpResponse};
 
 /// What the model of the second deployment adds.
 const ADDED: &str = "\n[entity.comment.count.by_language]\nby = \"language\"\n";
@@ -43,6 +43,7 @@ pub(super) struct Cluster {
 
 /// The processes that run. Dropping it ends them.
 struct Running {
+    client: HttpClient,
     directory: PathBuf,
     endpoint: String,
     service: Child,
@@ -104,13 +105,16 @@ fn spawn(running: &Arc<Running>, work: impl FnOnce(&Running) + Send + 'static) {
 
 impl Running {
     fn start(directory: &Path) -> Result<Running, String> {
+        let time = ANSWER_TIME;
+        let client = HttpClient::new(HttpClientOptions { time, ..HttpClientOptions::default() })?;
         let address = free_address()?;
         let mut command = keyloom(directory, "table.log")?;
         command.args(["dynamodb", "--strict", "--listen", &address.to_string(), "--data"]);
         command.arg(directory.join("table"));
         let mut service = command.spawn().map_err(|error| format!("cannot start: {error}."))?;
-        wait_for(address, &mut service, &directory.join("table.log"))?;
+        wait_for(&client, address, &mut service, &directory.join("table.log"))?;
         Ok(Running {
+            client,
             directory: directory.to_owned(),
             endpoint: format!("http://{address}"),
             service,
@@ -128,7 +132,7 @@ impl Running {
         command.args(["--size", &size.to_string(), "--listen", &address.to_string(), "--model"]);
         command.arg(model);
         let mut child = command.spawn().map_err(|error| format!("cannot start: {error}."))?;
-        wait_for(address, &mut child, &self.directory.join(file))?;
+        wait_for(&self.client, address, &mut child, &self.directory.join(file))?;
         Ok(Server { address, child })
     }
 
@@ -230,11 +234,16 @@ fn free_address() -> Result<SocketAddr, String> {
 }
 
 /// Waits until a process answers.
-fn wait_for(address: SocketAddr, child: &mut Child, output: &Path) -> Result<(), String> {
+fn wait_for(
+    client: &HttpClient,
+    address: SocketAddr,
+    child: &mut Child,
+    output: &Path,
+) -> Result<(), String> {
     let end = Instant::now() + START_TIME;
     while Instant::now() < end {
         // A port is reserved before samples are generated: only an answer counts.
-        if get(address, "/healthz").is_some() {
+        if get(client, address, "/healthz").is_some() {
             return Ok(());
         }
         if child.try_wait().is_ok_and(|status| status.is_some()) {
@@ -263,7 +272,9 @@ fn join(client: TcpStream, server: TcpStream) {
 /// Writes comments through the front, each exactly once, and compares the count with what it wrote.
 fn write_and_count(running: &Running, front: SocketAddr) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let Some(before) = count(front) else { return log("The comments cannot be counted.") };
+    let Some(before) = count(&running.client, front) else {
+        return log("The comments cannot be counted.");
+    };
     let (mut written, mut repeated) = (0, 0);
     while !running.is_stopping.load(Ordering::Relaxed) {
         let body = format!(
@@ -272,7 +283,7 @@ fn write_and_count(running: &Running, front: SocketAddr) {
         // The key makes a repeated request safe.
         let key = format!("{}-{written}", now.as_millis());
         loop {
-            match post(front, key.clone(), body.clone()) {
+            match post(&running.client, front, key.clone(), body.clone()) {
                 Some(answer) if answer.is_success() => break,
                 Some(answer) if answer.is_refused() => {
                     let problem = String::from_utf8_lossy(&answer.body);
@@ -287,7 +298,8 @@ fn write_and_count(running: &Running, front: SocketAddr) {
         }
         written += 1;
         if written % 20 == 0 {
-            let counted = count(front).map_or("?".to_owned(), |now| (now - before).to_string());
+            let counted = count(&running.client, front)
+                .map_or("?".to_owned(), |now| (now - before).to_string());
             log(&format!(
                 "{written} comments written ({repeated} requests repeated), {counted} counted."
             ));
@@ -297,10 +309,10 @@ fn write_and_count(running: &Running, front: SocketAddr) {
 }
 
 /// How many comments the product has.
-fn count(front: SocketAddr) -> Option<i64> {
+fn count(client: &HttpClient, front: SocketAddr) -> Option<i64> {
     let path = format!("/products/{PRODUCT}/comments/count");
     let answer = (0..50).find_map(|_| {
-        let found = get(front, &path).filter(HttpResponse::is_success);
+        let found = get(client, front, &path).filter(HttpResponse::is_success);
         if found.is_none() {
             thread::sleep(LOOK_TIME);
         }
@@ -311,23 +323,20 @@ fn count(front: SocketAddr) -> Option<i64> {
 }
 
 /// Sends a GET request. None if there is no answer.
-fn get(address: SocketAddr, path: &str) -> Option<HttpResponse> {
+fn get(client: &HttpClient, address: SocketAddr, path: &str) -> Option<HttpResponse> {
     let address = format!("http://{address}{path}");
-    block_on(async { answer(client()?.get(&address).await) }).ok()
+    block_on(async { client.get(&address).await.map_err(|error| error.to_string()) }).ok()
 }
 
 /// Sends a comment with an idempotency key. None if there is no answer.
-fn post(address: SocketAddr, key: String, comment: String) -> Option<HttpResponse> {
+fn post(
+    client: &HttpClient,
+    address: SocketAddr,
+    key: String,
+    comment: String,
+) -> Option<HttpResponse> {
     let headers = vec![("idempotency-key".to_owned(), key)];
     let address = format!("http://{address}/comments");
     let request = HttpRequest { address, headers, body: comment.into_bytes() };
-    block_on(async { answer(client()?.post(request).await) }).ok()
-}
-
-fn client() -> Result<HttpClient, String> {
-    HttpClient::new(HttpClientOptions { time: ANSWER_TIME, ..HttpClientOptions::default() })
-}
-
-fn answer(answer: Result<HttpResponse, HttpError>) -> Result<HttpResponse, String> {
-    answer.map_err(|error| error.to_string())
+    block_on(async { client.post(request).await.map_err(|error| error.to_string()) }).ok()
 }
