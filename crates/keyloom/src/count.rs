@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use keyloom_model::{CountId, Entity, FieldId, SumTooLong};
-use keyloom_query::{CountNumber, CountPage, CountRequest, ReadCost};
+use keyloom_model::{Count, CountId, Entity, FieldId, FieldType, SumTooLong};
+use keyloom_query::{CountNumber, CountPage, CountRequest, ReadCost, RequestError, WindowRange};
 use keyloom_value::{Item, Name, Value};
 
 use crate::answer::Answer;
@@ -25,6 +25,8 @@ pub struct CountQuery {
     by: Vec<(String, Value)>,
     only: Vec<(String, Value)>,
     split: Vec<String>,
+    windows: Option<String>,
+    is_filled: bool,
     limit: u32,
     after: Option<String>,
 }
@@ -32,7 +34,7 @@ pub struct CountQuery {
 /// A page of a count.
 #[derive(Clone, Debug)]
 pub struct Counts {
-    /// Ordered by the values of the split fields.
+    /// Ordered by the values of the split fields, then by time.
     pub items: Vec<Counted>,
     /// The cursor of the next page; absent on the last page.
     pub next: Option<String>,
@@ -45,6 +47,8 @@ pub struct Counts {
 pub struct Counted {
     /// Values of the split fields.
     pub values: Item,
+    /// When its window begins, if windows were requested, on the clocks of the count's time zone.
+    pub window: Option<String>,
     /// How many entities have them.
     pub count: u64,
     /// The exact sum of each field that the count adds up, by name.
@@ -52,6 +56,10 @@ pub struct Counted {
     /// The average of each of these fields that any of the entities has, rounded half to even to 16
     /// digits.
     pub averages: Item,
+    /// The least value of each field that the count has it of and that any of the entities has.
+    pub min: Item,
+    /// The greatest value of each of these fields.
+    pub max: Item,
 }
 
 impl Db {
@@ -64,6 +72,8 @@ impl Db {
             by: vec![],
             only: vec![],
             split: vec![],
+            windows: None,
+            is_filled: false,
             limit: LIMIT,
             after: None,
         }
@@ -89,6 +99,20 @@ impl CountQuery {
         self
     }
 
+    /// One number for each window of time, in a range such as `2024-02-01..2024-03-01`. Each end is a date
+    /// in the count's time zone or a time, or left out. The first window is the one that the first end
+    /// is in; the last one begins before the second end.
+    pub fn windows(mut self, range: &str) -> CountQuery {
+        self.windows = Some(range.to_owned());
+        self
+    }
+
+    /// Also windows without entities. The range must have both ends.
+    pub fn filled(mut self) -> CountQuery {
+        self.is_filled = true;
+        self
+    }
+
     /// The maximum number of counts on a page [default: 100].
     pub fn limit(mut self, limit: u32) -> CountQuery {
         self.limit = limit;
@@ -101,7 +125,7 @@ impl CountQuery {
         self
     }
 
-    /// Returns the number of entities, without the split. Expired entities count until [`Db::expire`] has
+    /// Returns the number of entities, without split and windows. Expired entities count until [`Db::expire`] has
     /// deleted them.
     ///
     /// # Errors
@@ -111,14 +135,14 @@ impl CountQuery {
         Box::pin(async move { Ok(self.whole().await?.count) })
     }
 
-    /// Returns the number of entities with the sums of the count, without the split.
+    /// Returns the number of entities with the sums of the count, without split and windows.
     ///
     /// # Errors
     ///
     /// As [`CountQuery::read`].
     pub fn whole(&self) -> Answer<'_, Counted> {
         Box::pin(async move {
-            let whole = CountQuery { split: vec![], after: None, ..self.clone() };
+            let whole = CountQuery { split: vec![], windows: None, after: None, ..self.clone() };
             let page = whole.read().await?;
             Ok(page.items.into_iter().next().unwrap_or_default())
         })
@@ -129,7 +153,7 @@ impl CountQuery {
     /// # Errors
     ///
     /// If the count does not exist, a value is missing or not one of its field, a field is not a `split`
-    /// field, the cursor belongs to another query, or the store fails.
+    /// field, the count has no windows or the range is not one of windows, the cursor belongs to another query, or the store fails.
     pub fn read(&self) -> Answer<'_, Counts> {
         Box::pin(async move {
             let schema = self.ready_schema().await?;
@@ -141,19 +165,41 @@ impl CountQuery {
     }
 
     fn counted(&self, schema: &Schema, number: CountNumber) -> Result<Counted, Error> {
-        let CountNumber { values, amount } = number;
+        let CountNumber { values, window_ms, amount, min, max } = number;
         let (_, entity) = find_entity(schema, &self.entity)?;
+        let count = entity.count(self.find_count(entity)?);
+        let window = count.window.as_ref().zip(window_ms);
+        let window = window.map(|(window, start)| window.write(start));
         let names = self.split.iter().map(|name| Name::from(name.as_str()));
-        let count = u64::try_from(amount.count).unwrap_or(0);
-        let mut counted =
-            Counted { values: names.zip(values).collect(), count, ..Counted::default() };
-        for field in &entity.count(self.find_count(entity)?).sums {
+        let values = names.zip(values).collect();
+        let named = |values: Vec<(FieldId, Value)>| -> Item {
+            let name = |field: FieldId| Name::from(entity.field(field).name.as_str());
+            values.into_iter().map(|(field, value)| (name(field), value)).collect()
+        };
+        let mut counted = Counted {
+            values,
+            window,
+            min: named(min),
+            max: named(max),
+            count: u64::try_from(amount.count).unwrap_or(0),
+            ..Counted::default()
+        };
+        for field in &count.sums {
             let field = entity.field(*field);
             let too_long = || SumTooLong { field: field.name.clone() };
             let sum = amount.sum(field).ok_or_else(too_long)?;
-            counted.sums.insert(field.name.as_str(), Value::N(sum));
-            if let Some(average) = sum.divided_by(amount.present(field)) {
-                counted.averages.insert(field.name.as_str(), Value::N(average));
+            let average = sum.divided_by(amount.present(field));
+            let (name, is_time) = (field.name.as_str(), field.of == FieldType::Time);
+            // A sum of times means nothing; their average is a time, which has milliseconds.
+            if !is_time {
+                counted.sums.insert(name, Value::N(sum));
+            }
+            let average = match is_time {
+                true => average.and_then(|average| average.floor_i64()).map(Value::from),
+                false => average.map(Value::N),
+            };
+            if let Some(average) = average {
+                counted.averages.insert(name, average);
             }
         }
         Ok(counted)
@@ -162,6 +208,12 @@ impl CountQuery {
     async fn page(&self, schema: &Schema) -> Result<CountPage, Error> {
         let request = self.request(schema)?;
         let (cursors, after) = (&self.db.shared.cursor_key, self.after.as_deref());
+        let (_, entity) = find_entity(schema, &self.entity)?;
+        if self.db.snapshot.is_none() && !entity.count(request.count).extremes().is_empty() {
+            // A number and its least value are in different rows.
+            let db = self.db.at_one_moment().await?;
+            return Ok(db.reader(schema).count(&request, cursors, after).await?);
+        }
         let page = self.db.reader(schema).count(&request, cursors, after).await?;
         if !page.is_torn || self.db.snapshot.is_some() {
             return Ok(page);
@@ -210,8 +262,17 @@ impl CountQuery {
             by: by_values(entity, &entity.count(count).by, &given)?,
             only: self.only.iter().map(only).collect::<Result<_, Error>>()?,
             split: split.collect::<Result<_, Error>>()?,
+            windows: self.window_range(entity.count(count))?,
             limit: self.limit,
         })
+    }
+
+    fn window_range(&self, count: &Count) -> Result<Option<WindowRange>, Error> {
+        let Some(range) = &self.windows else { return Ok(None) };
+        let none = || RequestError::NoWindows { count: count.name.clone() };
+        let window = count.window.as_ref().ok_or_else(none).map_err(Error::Request)?;
+        let range = WindowRange::read(range, window).map_err(Error::Request)?;
+        Ok(Some(WindowRange { is_filled: self.is_filled, ..range }))
     }
 
     fn split_field(&self, entity: &Entity, count: CountId, name: &str) -> Result<FieldId, Error> {

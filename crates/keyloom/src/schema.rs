@@ -7,6 +7,7 @@ mod permits;
 mod precheck;
 mod stored;
 mod table;
+pub(crate) mod zones;
 
 use std::collections::BTreeSet;
 

@@ -20,6 +20,7 @@ mod scope;
 mod shards;
 mod tenancy;
 mod unique;
+mod window;
 
 use crate::declare::declare;
 use crate::declared::Declared;

@@ -160,7 +160,13 @@ pub(crate) struct DeclaredCount {
     pub(crate) path: Option<Word>,
     pub(crate) by: Vec<Word>,
     pub(crate) split: Vec<Word>,
+    /// The unit.
+    pub(crate) window: Option<Word>,
+    pub(crate) of: Option<Word>,
+    pub(crate) zone: Option<Word>,
     pub(crate) sums: Vec<Word>,
+    pub(crate) min: Vec<Word>,
+    pub(crate) max: Vec<Word>,
     pub(crate) filter: Vec<DeclaredTest>,
     pub(crate) shards: Option<Node>,
 }

@@ -39,7 +39,7 @@ pub use chunk_rows::{Chunk, Delta, DeltaChange, Directory};
 pub use chunks::ChunkKeys;
 pub use columns::Column;
 pub use counter::{Addend, Counter, CounterKeys, RankedKey, is_counter};
-pub use counts::CountKeys;
+pub use counts::{Breakdown, CountKeys};
 pub use expiry::{ExpiryDefault, ExpiryKeys};
 pub use facets::FacetKeys;
 pub use image::{Image, OwnRow, Unreadable};

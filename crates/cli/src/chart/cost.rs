@@ -39,8 +39,8 @@ pub(super) const BOARD_PAGE: Cost = Cost { rows: 11, units: 0.5 };
 /// The counters to which an entity adds. A leaderboard counts as the prefix counts of a score with
 /// four digits.
 fn counters(entity: &Entity) -> u64 {
-    let of_count = |count: &Count| 1u64.checked_shl(count.split.len() as u32).unwrap_or(u64::MAX);
     let boards = 5 * entity.boards.len() as u64;
+    let of_count = |count: &Count| count.counters() as u64;
     entity.counts.iter().map(of_count).fold(boards, u64::saturating_add)
 }
 

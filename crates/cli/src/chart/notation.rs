@@ -106,6 +106,7 @@ pub(super) fn key(parts: &[KeyPart], entity: &Entity, model: &Model) -> String {
         KeyPart::Number(number) => number.to_string(),
         KeyPart::Facet(field) => format!("{{{}}}", entity.field(*field).name),
         KeyPart::Score => "-{count}".to_owned(),
+        KeyPart::Window(unit) => format!("{{{}}}", unit.name()),
         KeyPart::Tenant => format!("{{{}}}", tenant(entity, model)),
         KeyPart::Field { field, direction, .. } => {
             let sign = match direction {

@@ -4,7 +4,7 @@ use keyloom_value::{Item, Number, Value};
 use sha2::{Digest, Sha256};
 
 use crate::error::Error;
-use crate::schema::{Fingerprint, Head, Pending, Position, Revision, Stored};
+use crate::schema::{Fingerprint, Head, Pending, Position, Revision, Stored, zones};
 
 const REVISION: &str = "revision";
 const EDIT: &str = "edit";
@@ -14,6 +14,7 @@ const SECRET: &str = "secret";
 const TEXT: &str = "text";
 const SLOTS: &str = "slots";
 const SINCE: &str = "since";
+const ZONES: &str = "zones";
 
 /// The model of a database, the slots of its lists, and the secret of its cursors.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl Heading {
     /// The heading as an item.
     pub fn to_item(&self) -> Item {
         let former = self.head.former.iter().map(|model| model.to_value()).collect();
-        Item::from([
+        let mut item = Item::from([
             (REVISION, Value::from(u64::from(self.head.revision))),
             (EDIT, Value::from(u64::from(self.head.edit))),
             (EPOCH, Value::from(u64::from(self.head.epoch))),
@@ -67,7 +68,11 @@ impl Heading {
             (TEXT, Value::from(self.revision.text.as_str())),
             (SLOTS, Value::M(self.revision.slots.clone())),
             (SINCE, Value::from(self.revision.since_ms)),
-        ])
+        ]);
+        if let Some(rules) = zones::to_value(&self.revision.zones) {
+            item.insert(ZONES, rules);
+        }
+        item
     }
 
     /// Reads an item that [`Heading::to_item`] has made; none if it is damaged.
@@ -92,6 +97,7 @@ impl Heading {
             text: item.get(TEXT)?.as_s()?.to_owned(),
             slots: slots.clone(),
             matching: None,
+            zones: zones::read(item.get(ZONES))?,
             since_ms: item.get(SINCE)?.as_n().and_then(Number::to_i64)?,
             pending: Pending::default(),
             progress: Position::default(),

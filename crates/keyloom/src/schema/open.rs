@@ -95,6 +95,9 @@ impl Opening<'_> {
         }
         let (former, mut formers) = formers(&stored)?;
         let (head, revision) = (&stored.head, today(&stored)?);
+        // An older build beside a newer one must not count by its own rules.
+        let model = model.with_newer_zones(&revision.zones);
+        let is_zoned_so = former.layout.model().zones().has_rules_of(&model.zones());
         // A model without filters stores no posting lists in either way.
         let is_numbered = model.entities().any(|(_, entity)| entity.has_ordinals());
         let is_matched_so = !is_numbered
@@ -103,7 +106,7 @@ impl Opening<'_> {
         let is_spread_so = !has_shards || former.layout.spreads_like(self.matching());
         let is_kept_so = is_matched_so && is_spread_so;
         self.check_newer(head, revision)?;
-        if revision.text == self.text && is_kept_so {
+        if revision.text == self.text && is_kept_so && is_zoned_so {
             ensure_table(self.store, self.table, &former.layout).await?;
             let layouts = Layouts::new(former.layout, revision, formers);
             return Ok(Some(opened(layouts, revision, head)));
@@ -163,6 +166,7 @@ impl Opening<'_> {
             text: self.text.to_owned(),
             slots: layout.slots(),
             matching: Some(layout.matching()),
+            zones: layout.model().zones(),
             since_ms: i64::try_from(self.options.clock.now().0).unwrap_or(i64::MAX),
             pending,
             progress: Position::default(),
@@ -218,6 +222,7 @@ fn layout_of(number: u32, revision: &Revision) -> Result<Layout, Error> {
     let model = keyloom_model::check(&revision.text).map_err(|_| {
         Error::damaged(format!("Revision {number} of the model is stored as an invalid model."))
     })?;
+    let model = model.with_zones(&revision.zones);
     let layout = Layout::reopen(model, number, &revision.slots);
     Ok(layout.keeping(revision.matching.unwrap_or(Matching::Sets)))
 }

@@ -10,12 +10,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::SORT;
-use keyloom_model::{Matching, RowKey};
+use keyloom_model::{Matching, RowKey, ZoneSources};
 use keyloom_store::{CancelReason, Delete, Put, Store, TableName, TransactAction, TransactWrite};
 use keyloom_value::{Item, KeyBytes, Value};
 
-use super::Pending;
 use super::head::{COPY, HEAD, Head, MODEL, number};
+use super::{Pending, zones};
 use crate::error::Error;
 use crate::system_rows::system_rows;
 
@@ -30,6 +30,7 @@ const POSITION: &str = "position";
 const DONE: &str = "done";
 const TEXT: &str = "text";
 const MATCHING: &str = "matching";
+const ZONES: &str = "zones";
 
 /// A row has at most 400 KB, a model file up to a megabyte.
 const PIECE_BYTES: usize = 300 * 1024;
@@ -52,6 +53,8 @@ pub(crate) struct Revision {
     pub(crate) slots: Item,
     /// How tags and facets are stored; none in tables from before that was recorded.
     pub(crate) matching: Option<Matching>,
+    /// The rules of the time zones that windows are counted by.
+    pub(crate) zones: ZoneSources,
     pub(crate) since_ms: i64,
     pub(crate) pending: Pending,
     /// The progress of the backfill.
@@ -231,6 +234,9 @@ impl Revision {
         if let Some(matching) = self.matching {
             item.insert(MATCHING, word(matching));
         }
+        if let Some(rules) = zones::to_value(&self.zones) {
+            item.insert(ZONES, rules);
+        }
         let names =
             |names: &BTreeSet<String>| names.iter().map(|name| name.as_str().into()).collect();
         let pairs = |pairs: &BTreeSet<(String, String)>| {
@@ -272,6 +278,7 @@ impl Revision {
             text: String::new(),
             slots: slots.clone(),
             matching,
+            zones: zones::read(row.get(ZONES))?,
             since_ms: row.get(SINCE)?.as_n()?.to_i64()?,
             pending: Pending {
                 entities: elements(row.get(ENTITIES)?, text)?,

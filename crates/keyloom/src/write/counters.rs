@@ -1,6 +1,7 @@
 //! What a transaction adds to counters. A store that adds ([`Store::adds_numbers`]) does so when it
 //! commits, so that writers never conflict on counters. On other stores, plain counters are updates
-//! that add; a score is written only if it is unchanged, because its index key depends on it.
+//! that add; others are written only if they are unchanged: the index key of a score depends on it, and
+//! others have no row for 0.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -92,7 +93,7 @@ impl Counters {
     /// Whether the actions depend on the current values of counters.
     pub(crate) fn has_scores(&self) -> bool {
         self.changes()
-            .any(|(counter, _)| matches!(counter, Counter::Score(_) | Counter::Pending(_)))
+            .any(|(counter, _)| !matches!(counter, Counter::Plain(_) | Counter::Change(_)))
     }
 
     /// Returns the actions that add to the current values of the counters.

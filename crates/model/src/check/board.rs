@@ -10,10 +10,12 @@ use crate::source::Word;
 use super::name::check_name;
 use super::query_scope::QueryScope;
 use super::scope::{Scope, Usage};
-use super::shards;
+use super::{shards, window};
 
 /// The maximum number of fields that a count adds up: each is in all of its rows.
 const SUMS_MAX: usize = 8;
+/// The maximum number of fields of which it has the least or the greatest value.
+const EXTREMES_MAX: usize = 4;
 
 /// The counts of an entity, without their paths.
 pub(crate) fn counts(
@@ -26,28 +28,40 @@ pub(crate) fn counts(
 
 fn count(declared: &DeclaredCount, scope: &Scope, reporter: &mut Reporter<'_>) -> Count {
     check_name(&declared.name, "a count", reporter);
-    let sums = sums(&declared.sums, scope, reporter);
+    let sums = aggregated(Usage::Sum, SUMS_MAX, &declared.sums, scope, reporter);
+    let min = aggregated(Usage::Min, EXTREMES_MAX, &declared.min, scope, reporter);
+    let max = aggregated(Usage::Max, EXTREMES_MAX, &declared.max, scope, reporter);
+    let window = window::of_count(declared, scope, reporter);
     let scope = QueryScope::new(scope, &declared.by, reporter);
     Count {
         name: declared.name.text.clone(),
         path: None,
         split: scope.facets_by_name(Usage::Split, &declared.split, reporter),
+        window,
         sums,
+        min,
+        max,
         filter: scope.filter(&declared.filter, reporter),
         shards: shards::number(declared.shards.as_ref(), shards::READ_MAX, reporter),
         by: scope.into_by(),
     }
 }
 
-/// The fields that a count adds up, in the order of their names.
-fn sums(declared: &[Word], scope: &Scope, reporter: &mut Reporter<'_>) -> Vec<FieldId> {
-    let mut sums = scope.find_all(Usage::Sum, declared, reporter);
-    if let Some(word) = declared.get(SUMS_MAX) {
-        let reason = format!("a count adds up at most {SUMS_MAX} fields");
+/// The fields that a count adds up or has the least or greatest value of, in the order of their names.
+fn aggregated(
+    usage: Usage,
+    max: usize,
+    declared: &[Word],
+    scope: &Scope,
+    reporter: &mut Reporter<'_>,
+) -> Vec<FieldId> {
+    let mut fields = scope.find_all(usage, declared, reporter);
+    if let Some(word) = declared.get(max) {
+        let reason = format!("`{}` takes at most {max} fields", usage.key());
         reporter.report(Code::TooMany, word.span, reason);
     }
-    sums.sort_by_key(|field| &scope.field(*field).name);
-    sums
+    fields.sort_by_key(|field| &scope.field(*field).name);
+    fields
 }
 
 pub(crate) fn boards(

@@ -17,8 +17,8 @@ pub(crate) fn check_capacity(
         let help = format!(
             "a transaction has at most {ROWS_MAX}; each unique takes 2, each reference or parent 3, \
              a list of references as many as it can hold, \
-             the entity itself 1, a count 2 and twice as many for each field of `split`, a board 22 \
-             to 44: declare fewer of them"
+             the entity itself 1, a count 2 and twice as many for each field of `split` and for windows, \
+             as many again for each field of `min` and `max`, a board 22 to 44: declare fewer of them"
         );
         reporter.push(Report::new(Code::TooManyRows, name.span, reason).help(help));
     }

@@ -28,6 +28,9 @@ pub(crate) enum Usage {
     Facets,
     Split,
     Sum,
+    Min,
+    Max,
+    Window,
     Of,
     Rank,
     Format,
@@ -36,7 +39,7 @@ pub(crate) enum Usage {
 
 impl Usage {
     /// The key in the model file.
-    fn key(self) -> &'static str {
+    pub(crate) fn key(self) -> &'static str {
         match self {
             Usage::By => "by",
             Usage::Order => "order",
@@ -45,7 +48,9 @@ impl Usage {
             Usage::Facets => "facets",
             Usage::Split => "split",
             Usage::Sum => "sum",
-            Usage::Of => "of",
+            Usage::Min => "min",
+            Usage::Max => "max",
+            Usage::Of | Usage::Window => "of",
             Usage::Rank => "rank",
             Usage::Format | Usage::FormatBy => "format",
         }
@@ -59,7 +64,8 @@ impl Usage {
             }
             Usage::Where => &["text", "int", "number", "bool", "time", "enum", "ref"],
             Usage::Facets | Usage::Split | Usage::Of => &["text", "int", "bool", "enum", "ref"],
-            Usage::Sum => &["int", "number"],
+            Usage::Sum | Usage::Min | Usage::Max => &["int", "number", "time"],
+            Usage::Window => &["time"],
             Usage::Rank => &["int", "number", "time"],
             Usage::Format => &["text"],
             Usage::FormatBy => &["enum"],

@@ -10,8 +10,10 @@ use crate::error::Reporter;
 
 const LIST: TableKind =
     TableKind { what: "a list", keys: &["path", "by", "order", "where", "facets", "shards"] };
-const COUNT: TableKind =
-    TableKind { what: "a count", keys: &["path", "by", "split", "sum", "where", "shards"] };
+const COUNT: TableKind = TableKind {
+    what: "a count",
+    keys: &["path", "by", "split", "window", "of", "zone", "sum", "min", "max", "where", "shards"],
+};
 const BOARD: TableKind =
     TableKind { what: "a board", keys: &["of", "rank", "by", "where", "shards"] };
 const TAGS: TableKind = TableKind { what: "a tags table", keys: &["combine"] };
@@ -36,7 +38,12 @@ pub(crate) fn count(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Decl
         path: keys.text("path", reporter),
         by: keys.words("by", reporter),
         split: keys.words("split", reporter),
+        window: keys.text("window", reporter),
+        of: keys.text("of", reporter),
+        zone: keys.text("zone", reporter),
         sums: keys.words("sum", reporter),
+        min: keys.words("min", reporter),
+        max: keys.words("max", reporter),
         filter: keys.filter(reporter),
         shards: keys.node("shards"),
     }

@@ -80,6 +80,7 @@ codes! {
     BadCombination = "K0504": "A combination has fewer than two tag keys, or the same one twice."
     BadTarget = "K0505": "A change needs exactly one of a handler, a webhook and a job, and a webhook needs a valid URL."
     BadShards = "K0506": "The number of shards is out of range, or declared where there are none."
+    BadWindow = "K0507": "The windows of a count have an unknown unit, no time, or a time zone that does not exist."
     TooManyRows = "K0601": "One write could touch more rows than a transaction can hold."
     TooManyIndexes = "K0602": "The entity needs more indexes than a table can have."
     BadRate = "K0701": "A rate of a workload is not a number from 0 to 1,000,000."

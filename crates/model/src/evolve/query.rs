@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::model::{Board, Count, List, ListId, Literal, PathPart, Presence, Ranking};
+use crate::model::{
+    Board, Count, List, ListId, Literal, PathPart, Presence, Ranking, WindowUnit, Zone,
+};
 
 use super::change::ChangeKind;
 use super::enumerate::enumerate;
@@ -119,6 +121,8 @@ struct Definition<'m> {
     by: Vec<&'m str>,
     /// The keys `split`, `sum`, `of` and `rank`, with the fields that they name.
     fields: Vec<(&'static str, &'m str)>,
+    /// The windows of a count, with the time that they are of.
+    window: Option<(&'m str, WindowUnit, &'m Zone)>,
     filter: Vec<(&'m str, &'m Literal)>,
     shards: u32,
 }
@@ -151,7 +155,12 @@ fn counts<'m>(side: Side<'m>) -> Vec<(&'m str, Definition<'m>)> {
             .into_iter()
             .map(|field| ("split", field))
             .chain(sums(side, count))
+            .chain(side.name_set(&count.extremes()).into_iter().map(|field| ("in order", field)))
             .collect(),
+        window: count
+            .window
+            .as_ref()
+            .map(|window| (side.name(window.of), window.unit, &window.zone)),
         filter: side.filter(&count.filter),
         shards: count.shards,
     };
@@ -184,6 +193,7 @@ fn boards<'m>(side: Side<'m>) -> Vec<(&'m str, Definition<'m>)> {
             Ranking::Count(field) => ("of", side.name(field)),
             Ranking::Field(field) => ("rank", side.name(field)),
         }],
+        window: None,
         filter: side.filter(&board.filter),
         shards: board.shards,
     };

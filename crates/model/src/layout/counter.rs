@@ -5,7 +5,7 @@ use keyloom_value::{Item, KeyBytes, Name, Number, Score, Value};
 
 use super::attribute::{COUNT, MOVED};
 use super::counts::COUNTED;
-use super::counts::{count_prefix, name_of_count, subsets};
+use super::counts::{Breakdown, breakdowns, count_prefix, is_in_order, name_of_count};
 use super::key::{bytes, own_sort};
 use super::key_part::check_len;
 use super::key_part::push_key;
@@ -26,6 +26,8 @@ use crate::model::{Count, Entity, EntityId, FieldType, OnDelete, Ranking};
 pub enum Counter {
     /// The number is all it holds.
     Plain(RowKey),
+    /// How many entities have a value that is kept in order. There is no row for 0.
+    InOrder(RowKey),
     /// How many entities have a value that a leaderboard ranks: its score there.
     Score(RowKey),
     /// How much a score has changed since it was settled; see `leaderboards.rs`.
@@ -61,6 +63,7 @@ impl Counter {
     pub fn key(&self) -> &RowKey {
         match self {
             Counter::Plain(key)
+            | Counter::InOrder(key)
             | Counter::Score(key)
             | Counter::Change(key)
             | Counter::Pending(key) => key,
@@ -115,9 +118,11 @@ impl Counter {
                 let board = board_of(key).map(|(board, _)| board).unwrap_or_default();
                 prefix_counts(&partition_of(PREFIX_COUNT, &board), &Number::from(value))
             }
-            Counter::Plain(_) | Counter::Score(_) | Counter::Change(_) | Counter::Pending(_) => {
-                vec![]
-            }
+            Counter::Plain(_)
+            | Counter::InOrder(_)
+            | Counter::Score(_)
+            | Counter::Change(_)
+            | Counter::Pending(_) => vec![],
         }
     }
 
@@ -136,7 +141,7 @@ impl Counter {
     /// The maximum number of rows that adding to it touches.
     pub fn rows_max(&self) -> usize {
         match self {
-            Counter::Plain(_) | Counter::Change(_) | Counter::Pending(_) => 1,
+            Counter::Plain(_) | Counter::InOrder(_) | Counter::Change(_) | Counter::Pending(_) => 1,
             Counter::Score(_) => SCORE_ROWS_MAX,
         }
     }
@@ -153,7 +158,9 @@ impl Counter {
     pub fn settled_by(&self) -> Option<RowKey> {
         match self {
             Counter::Change(key) => Some(settled_key(key)),
-            Counter::Plain(_) | Counter::Score(_) | Counter::Pending(_) => None,
+            Counter::Plain(_) | Counter::InOrder(_) | Counter::Score(_) | Counter::Pending(_) => {
+                None
+            }
         }
     }
 
@@ -167,14 +174,15 @@ impl Counter {
         match self {
             Counter::Score(key) => board_of(key),
             Counter::Change(key) => board_of_change(key),
-            Counter::Plain(_) | Counter::Pending(_) => None,
+            Counter::Plain(_) | Counter::InOrder(_) | Counter::Pending(_) => None,
         }
     }
 
     /// The counter of how much these deletions take from it; `None` if its key would be too long.
     fn pending(&self, deletions: &[&str]) -> Option<Counter> {
         let key = match self {
-            Counter::Plain(RowKey { partition, sort }) => {
+            Counter::Plain(RowKey { partition, sort })
+            | Counter::InOrder(RowKey { partition, sort }) => {
                 let mut sort = sort.clone();
                 push_key(&mut sort, &joined(deletions));
                 RowKey { partition: partition.clone(), sort }
@@ -219,15 +227,18 @@ impl<'l> CounterKeys<'l> {
             let partition = shards::partition(&partition, shard, in_partition);
             check_len(&partition, RowKey::PARTITION_BYTES_MAX, || name_of_count(entity, count))?;
             let amount = self.amount(entity, count, image);
-            for fields in subsets(&count.split) {
-                let Some(values) = image.values_if(self.layout, &[], &fields) else { continue };
-                let mut sort = count_prefix(entity, &fields, &values);
+            for kept_by in breakdowns(count) {
+                let Some(values) = self.values(count, &kept_by, image) else { continue };
+                let mut sort = count_prefix(entity, &kept_by, &values);
                 if shards > in_partition {
                     push_key(&mut sort, &Value::from(u64::from(shard)));
                 }
                 check_len(&sort, RowKey::SORT_BYTES_MAX, || name_of_count(entity, count))?;
-                let counter = Counter::Plain(RowKey { partition: partition.clone(), sort });
-                addends.push(Addend { counter, amount: amount.clone() });
+                let key = RowKey { partition: partition.clone(), sort };
+                addends.push(match kept_by.in_order {
+                    None => Addend { counter: Counter::Plain(key), amount: amount.clone() },
+                    Some(_) => Addend { counter: Counter::InOrder(key), amount: Amount::one() },
+                });
             }
         }
         for (_, board) in entity.boards() {
@@ -236,6 +247,19 @@ impl<'l> CounterKeys<'l> {
             addends.extend(counters.into_iter().map(addend));
         }
         Ok(addends)
+    }
+
+    /// What decides to which of the counters that are kept by something an entity adds.
+    fn values(&self, count: &Count, kept_by: &Breakdown, image: &Image) -> Option<Vec<Value>> {
+        let mut values = image.values_if(self.layout, &[], &kept_by.fields)?;
+        if let Some(window) = count.window.as_ref().filter(|_| kept_by.in_windows) {
+            let time = image.value(self.layout, window.of)?.as_n()?.to_i64()?;
+            values.push(Value::from(window.start(time)));
+        }
+        if let Some(field) = kept_by.in_order {
+            values.push(image.value(self.layout, field)?);
+        }
+        Some(values)
     }
 
     /// What an entity adds to each counter of a count.
@@ -281,8 +305,13 @@ impl<'l> CounterKeys<'l> {
         match letter.as_s()? {
             COUNTED => {
                 entity.find_count(name.as_s()?)?;
-                let is_pending = CountKeys::takers(key.sort.as_bytes()).is_some();
-                Some(if is_pending { Counter::Pending } else { Counter::Plain }(key.clone()))
+                let sort = key.sort.as_bytes();
+                let counter = match CountKeys::takers(sort).is_some() {
+                    true => Counter::Pending,
+                    false if is_in_order(sort) => Counter::InOrder,
+                    false => Counter::Plain,
+                };
+                Some(counter(key.clone()))
             }
             PREFIX_COUNT => {
                 let is_pending =
@@ -310,7 +339,7 @@ impl<'l> CounterKeys<'l> {
         // A text in a key has a byte before it and no more than two after it.
         let room = 3 + takers * (DELETION_BYTES_MAX + 1);
         let (key, bytes) = match counter {
-            Counter::Plain(key) => (key, key.sort.as_bytes().len()),
+            Counter::Plain(key) | Counter::InOrder(key) => (key, key.sort.as_bytes().len()),
             // What is taken from a score is stored under its value.
             Counter::Score(key) | Counter::Change(key) => match counter.ranked() {
                 Some((_, value)) => (key, bytes(&[value]).as_bytes().len()),
@@ -341,8 +370,7 @@ pub fn is_counter(partition: &[u8]) -> bool {
 /// The maximum number of rows that the counts and leaderboards of an entity touch in one change:
 /// those it takes from, and those it adds to.
 pub(crate) fn counter_rows_max(entity: &Entity) -> usize {
-    let counters = |count: &Count| 1usize.checked_shl(count.split.len() as u32);
-    let counts = entity.counts.iter().map(|count| counters(count).unwrap_or(usize::MAX / 4));
+    let counts = entity.counts.iter().map(Count::counters);
     let boards = entity.boards.iter().map(|board| match board.ranking {
         Ranking::Count(_) => SCORE_ROWS_MAX,
         Ranking::Field(field) => {

@@ -5,13 +5,18 @@
 //! sort        names of fields, values, [shard], [deletions]
 //! ```
 //!
+//! After the values of fields comes the beginning of a window if the counter is one of a window, with
+//! the name `@`. Entities with the same value of a field that has a `min` or a `max` are counted, too:
+//! the value comes last, and `^` is before the name of its field. The first and the last of these
+//! counters have the least and the greatest value.
+//!
 //! The shard is in the partition key on a store that has a limit for each partition. On others it is
 //! in the sort key, where it was before there were such partitions.
 
 use keyloom_value::{KeyBytes, Value};
 
 use super::key::{push_tenant, words};
-use super::key_part::{check_len, push_values};
+use super::key_part::{check_len, push_key, push_values};
 use super::pending::split;
 use super::shards::partitions;
 use super::{KeyTooLong, Layout, RowKey};
@@ -19,6 +24,22 @@ use crate::model::{Count, CountId, Entity, EntityId, FieldId};
 
 /// First part of the partition keys.
 pub(super) const COUNTED: &str = "q";
+
+/// The name of a window among the names of fields.
+const WINDOW: &str = "@";
+/// What the name of a field begins with whose values are kept in order.
+const IN_ORDER: char = '^';
+
+/// What counters of a count are kept by.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Breakdown {
+    /// In the order of the count's `split`.
+    pub fields: Vec<FieldId>,
+    /// Whether each is of one window.
+    pub in_windows: bool,
+    /// The field whose values are kept in order, if each counts the entities with one value of it.
+    pub in_order: Option<FieldId>,
+}
 
 /// Keys of the declared counts of a layout.
 #[derive(Clone, Copy, Debug)]
@@ -67,21 +88,24 @@ impl<'l> CountKeys<'l> {
         partitions(partition, self.layout.shards(count.shards), || name_of_count(entity, count))
     }
 
-    /// The prefix of the sort keys of the counters that are split by these fields, in the order of
-    /// `split`, and have these values of the first of them.
-    pub fn prefix(&self, entity: EntityId, fields: &[FieldId], values: &[Value]) -> KeyBytes {
-        count_prefix(self.layout.model().entity(entity), fields, values)
+    /// The prefix of the sort keys of the counters that are kept by these fields and have these values
+    /// of the first of them. After a value for each field, there may be the beginning of a window, then
+    /// the value that is kept in order.
+    pub fn prefix(&self, entity: EntityId, kept_by: &Breakdown, values: &[Value]) -> KeyBytes {
+        count_prefix(self.layout.model().entity(entity), kept_by, values)
     }
 
-    /// Reads the values that a counter is split by from its sort key.
-    pub fn values(&self, entity: EntityId, fields: &[FieldId], sort: &[u8]) -> Option<Vec<Value>> {
+    /// Reads what a counter is kept by from its sort key: a value for each field, then the beginning of
+    /// the window and the value that is kept in order, if it has them.
+    pub fn values(&self, entity: EntityId, kept_by: &Breakdown, sort: &[u8]) -> Option<Vec<Value>> {
         let parts = KeyBytes::decode(sort).ok()?;
-        let values = parts.get(1..=fields.len())?.iter().zip(fields);
-        Some(
-            values
-                .map(|(value, field)| self.layout.value_from_key(entity, *field, value))
-                .collect(),
-        )
+        let fields = &kept_by.fields;
+        let others = usize::from(kept_by.in_windows) + usize::from(kept_by.in_order.is_some());
+        let (values, others) =
+            parts.get(1..=fields.len() + others)?.split_at_checked(fields.len())?;
+        let values = values.iter().zip(fields);
+        let values = values.map(|(value, field)| self.layout.value_from_key(entity, *field, value));
+        Some(values.chain(others.iter().cloned()).collect())
     }
 
     /// Reads the deletions that take from a counter, if a row with this sort key counts how much.
@@ -93,21 +117,46 @@ impl<'l> CountKeys<'l> {
     }
 }
 
-/// Every subset of these fields, in their order; the empty one first.
-pub(super) fn subsets(fields: &[FieldId]) -> Vec<Vec<FieldId>> {
-    fields.iter().fold(vec![vec![]], |subsets, field| {
+/// What each counter of a count is kept by: every subset of `split`, the empty one first, without and
+/// with windows, as one number and by value of each field that is kept in order.
+pub(super) fn breakdowns(count: &Count) -> Vec<Breakdown> {
+    let subsets = count.split.iter().fold(vec![vec![]], |subsets, field| {
         let with = subsets.iter().map(|subset| [subset.as_slice(), &[*field]].concat());
         let with: Vec<Vec<FieldId>> = with.collect();
         [subsets, with].concat()
-    })
+    });
+    let mut all = vec![];
+    for fields in subsets {
+        for in_windows in [false, true].into_iter().take(1 + usize::from(count.window.is_some())) {
+            let one = Breakdown { fields: fields.clone(), in_windows, in_order: None };
+            let by_value = count.extremes().into_iter();
+            all.extend(by_value.map(|field| Breakdown { in_order: Some(field), ..one.clone() }));
+            all.push(one);
+        }
+    }
+    all
 }
 
-/// The names of the fields separate counters that are split by different fields.
-pub(super) fn count_prefix(entity: &Entity, fields: &[FieldId], values: &[Value]) -> KeyBytes {
-    let names: Vec<&str> = entity.select(fields).map(|field| field.name.as_str()).collect();
-    let mut key = words(&[&names.join(",")]);
-    push_values(&mut key, entity.select(fields), values);
+/// The names of the fields separate counters that are kept by different fields.
+pub(super) fn count_prefix(entity: &Entity, kept_by: &Breakdown, values: &[Value]) -> KeyBytes {
+    let mut key = words(&[&names_in_key(entity, kept_by)]);
+    push_values(&mut key, entity.select(&kept_by.fields), values);
+    values.iter().skip(kept_by.fields.len()).for_each(|value| push_key(&mut key, value));
     key
+}
+
+pub(super) fn names_in_key(entity: &Entity, kept_by: &Breakdown) -> String {
+    let names = entity.select(&kept_by.fields).map(|field| field.name.clone());
+    let window = kept_by.in_windows.then(|| WINDOW.to_owned());
+    let in_order = kept_by.in_order.map(|field| format!("{IN_ORDER}{}", entity.field(field).name));
+    names.chain(window).chain(in_order).collect::<Vec<_>>().join(",")
+}
+
+/// Whether a sort key is one of the counters of values in order.
+pub(super) fn is_in_order(sort: &[u8]) -> bool {
+    let names = KeyBytes::decode_part(sort).ok();
+    let last = names.as_ref().and_then(|(names, _)| names.as_s()?.rsplit(',').next());
+    last.is_some_and(|name| name.starts_with(IN_ORDER))
 }
 
 pub(super) fn name_of_count(entity: &Entity, count: &Count) -> String {

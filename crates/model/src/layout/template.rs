@@ -1,7 +1,7 @@
 //! How keys are built, as data, to show to people. The other files of `layout` build the keys; a test
 //! checks that both agree.
 
-use super::counts::COUNTED;
+use super::counts::{Breakdown, COUNTED, names_in_key};
 use super::expiry::EXPIRY;
 use super::facets::FACETS;
 use super::key::{CHILD, ENTITY, GUARD, OWN, REFERENCE};
@@ -11,6 +11,7 @@ use super::ordinals::ORDINALS;
 use super::{Layout, Link, Reason};
 use crate::model::{
     BoardId, CaseMode, CountId, Direction, Entity, EntityId, FieldId, ListId, Ranking, UniqueId,
+    WindowUnit,
 };
 
 /// One part of a key.
@@ -37,6 +38,8 @@ pub enum KeyPart {
     Facet(FieldId),
     /// The number of entities with the value after it, the greatest first.
     Score,
+    /// The beginning of a window of time.
+    Window(WindowUnit),
 }
 
 /// The two keys of a row, in its table or in an index.
@@ -120,10 +123,12 @@ impl<'l> KeyTemplates<'l> {
     pub fn count(&self, entity: EntityId, count: CountId) -> KeyTemplate {
         let declared = self.layout.model().entity(entity);
         let count = declared.count(count);
-        let names: Vec<&str> =
-            count.split.iter().map(|field| declared.field(*field).name.as_str()).collect();
-        let values = count.split.iter().copied().map(KeyPart::field);
-        let sort = [KeyPart::word(&names.join(","))].into_iter().chain(values).collect();
+        let (fields, in_windows) = (count.split.clone(), count.window.is_some());
+        let kept_by = Breakdown { fields, in_windows, in_order: None };
+        let window = count.window.iter().map(|window| KeyPart::Window(window.unit));
+        let values = count.split.iter().copied().map(KeyPart::field).chain(window);
+        let sort =
+            [KeyPart::word(&names_in_key(declared, &kept_by))].into_iter().chain(values).collect();
         let partition = partition(declared, &[COUNTED, &declared.name, &count.name], &count.by);
         KeyTemplate { partition, sort }
     }

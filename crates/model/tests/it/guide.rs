@@ -33,6 +33,11 @@ const CONTEXTS: &[(&str, &str)] = &[
          fields.price = \"number\"\nfields.weight = \"int?\"\n",
     ),
     (
+        "[entity.sale.count.by_day]",
+        "[entity.sale]\nfields.shop = \"text\"\nfields.channel = \"text\"\n\
+         fields.price = \"number\"\nfields.paid = \"time\"\n",
+    ),
+    (
         "[entity.comment.board.leaders]",
         "[entity.comment]\nfields.product = \"text\"\nfields.language = \"text\"\n\
          fields.rating = \"int\"\n\

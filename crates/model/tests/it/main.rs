@@ -15,4 +15,5 @@ mod random_entity;
 mod read_only;
 mod round_trip;
 mod templates;
+mod windows;
 mod workloads;

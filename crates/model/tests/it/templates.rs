@@ -82,7 +82,7 @@ fn key(layout: &Layout, image: &Image, parts: &[KeyPart], is_order: bool) -> Opt
         let (value, direction) = match part {
             KeyPart::Word(word) => (Value::from(word.as_str()), Direction::Ascending),
             KeyPart::Number(number) => (Value::from(*number), Direction::Ascending),
-            KeyPart::Score => return None,
+            KeyPart::Score | KeyPart::Window(_) => return None,
             KeyPart::Facet(field) => {
                 let value = match image.fields.get(&entity.field(*field).name) {
                     None => Value::B(vec![]),

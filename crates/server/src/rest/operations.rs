@@ -7,6 +7,7 @@ mod changes;
 mod changing;
 mod children;
 mod count;
+mod count_description;
 mod create;
 mod create_token;
 mod delete;

@@ -1,26 +1,25 @@
-//! `GET /products/{product}/ratings`: a count, as one number or split by fields.
+//! `GET /products/{product}/ratings`: a count, as one number, split by fields or by window.
 
 use hyper::{Method, StatusCode};
-use keyloom::{Counted, Item, Value, item_to_json};
+use keyloom::{CountQuery, Counted, Item, Value, item_to_json};
 use keyloom_model::{Count, CountId, Entity, EntityId, FieldId, Model};
-use serde_json::{Map, Value as Json, json};
 
 use super::super::call::{Call, Reply, bad_parameter, cut};
-use super::super::openapi::{
-    Answer, Description, Form, Group, Parameter, PathValues, Values, cursor, explained, id, limit,
-    names, of_list, one_value, query, schema, spoken,
-};
+use super::super::openapi::{Answer, Description, Group, PathValues, id, of_list, spoken};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::parameters::value;
 use super::super::problem::Problem;
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
+use super::count_description::CountDescription;
 use super::list::check_path;
-use super::ranking::{bare, by_parameter, fields, object, page, page_schema, sign_rule, values_by};
+use super::ranking::{bare, page, values_by};
 
 /// Parameters other than fields.
 const PARAMETERS: [&str; 3] = ["split", "limit", "cursor"];
+/// Those of a count with windows.
+const WINDOW_PARAMETERS: [&str; 2] = ["window", "fill"];
 
 #[derive(Debug)]
 struct CountOf {
@@ -47,6 +46,21 @@ pub(super) fn counts(id: EntityId, entity: &Entity) -> impl Iterator<Item = Oper
 }
 
 impl CountOf {
+    /// The query with the values that the path and the parameters have of fields.
+    fn query(&self, call: &Call, entity: &Entity) -> Result<CountQuery, Problem> {
+        let count = entity.count(self.count);
+        let mut query = call.db.count(&entity.name, &count.name);
+        for (name, value) in values_by(call, entity, (&self.in_path, &self.open_fields(count)))? {
+            query = query.by(&name, value);
+        }
+        for field in count.split.iter().map(|field| entity.field(*field)) {
+            if let Some(text) = call.parameter(&field.name)? {
+                query = query.only(&field.name, value(field, bare(text))?);
+            }
+        }
+        Ok(query)
+    }
+
     /// The fields of `by` that the path does not contain.
     fn open_fields(&self, count: &Count) -> Vec<FieldId> {
         count.by.iter().copied().filter(|field| !self.in_path.contains(field)).collect()
@@ -66,12 +80,13 @@ impl Action for CountOf {
         let entity = model.entity(self.entity);
         let count = entity.count(self.count);
         let summary = format!("Count {} entities: {}", spoken(&entity.name), spoken(&count.name));
-        let (schema, example) = answer((entity, count));
+        let described = CountDescription { entity, count };
+        let (schema, example) = described.answer();
         let answer = Answer::json(200, "The count.", schema).with_example(example);
         Description {
-            details: details((entity, count)),
+            details: described.details(),
             path_values: PathValues { fields_of: Some(self.entity), others: id() },
-            query: parameters((entity, count), &self.open_fields(count)),
+            query: described.parameters(&self.open_fields(count)),
             answers: vec![answer],
             problems: of_list(entity, &self.in_path),
             ..Description::new(Group::Entity(self.entity), summary)
@@ -87,44 +102,35 @@ impl Action for CountOf {
     }
 }
 
-/// `{"count": 3}`, or with `split` a page of `{"values": {"rating": 5}, "count": 3}`; with sums also
-/// `"sum": {"price": 7.5}` and `"average": {"price": 2.5}`.
+/// `{"count": 3}`, or with `split` a page of `{"values": {"rating": 5}, "count": 3}`; if the count has
+/// them, also `"sum": {"price": 7.5}`, `"average"`, `"min"` and `"max"`. With `window` it is a page too, of numbers that
+/// have `"window": "2024-02-29T00:00:00+01:00"`.
 async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem> {
     let (entity, in_path) = (model.entity(of.entity), &of.in_path[..]);
     let count = entity.count(of.count);
-    let open = of.open_fields(count);
-    let names = |fields: &[FieldId]| -> Vec<String> {
-        fields.iter().map(|field| entity.field(*field).name.clone()).collect()
-    };
-    let fields = [names(&open), names(&count.split)].concat();
-    let known: Vec<&str> = fields.iter().map(String::as_str).chain(PARAMETERS).collect();
-    call.check_parameters(&known)?;
-    let mut query = call.db.count(&entity.name, &count.name);
-    for (name, value) in values_by(call, entity, (in_path, &open))? {
-        query = query.by(&name, value);
-    }
-    for field in count.split.iter().map(|field| entity.field(*field)) {
-        if let Some(text) = call.parameter(&field.name)? {
-            query = query.only(&field.name, value(field, bare(text))?);
-        }
-    }
+    check_names(call, (entity, count), &of.open_fields(count))?;
+    let query = of.query(call, entity)?;
+    let (split, window) = (call.parameter("split")?, call.parameter("window")?);
     // Validated also without `split`, where they have no effect.
     let (limit, cursor) = (call.limit()?, call.parameter("cursor")?);
-    let Some(split) = call.parameter("split")? else {
+    let is_filled = call.parsed("fill", "`true` or `false`")?.unwrap_or(false);
+    if split.is_none() && window.is_none() {
+        if is_filled {
+            return Err(bad_parameter("`fill` needs `window`.".to_owned()));
+        }
         let whole = query.whole().await?;
         if whole.count == 0 {
             check_path(call, model, (entity, in_path)).await?;
         }
-        let members = counted(count, whole);
+        let members = counted(entity, count, whole);
         return Ok(Reply::json(StatusCode::OK, item_to_json(&members)));
-    };
-    for name in split.split(',') {
-        if !names(&count.split).iter().any(|field| field == name) {
-            let (name, names) = (cut(name), names(&count.split).join("`, `"));
-            let detail = format!("`split` cannot be `{name}`: it takes `{names}`.");
-            return Err(bad_parameter(detail));
-        }
-        query = query.split(name);
+    }
+    let mut query = split_by(query, split, (entity, count))?;
+    if let Some(range) = window {
+        query = query.windows(range);
+    }
+    if is_filled {
+        query = query.filled();
     }
     if let Some(limit) = limit {
         query = query.limit(limit);
@@ -137,108 +143,73 @@ async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem>
         check_path(call, model, (entity, in_path)).await?;
     }
     let items = counts.items.into_iter().map(|number| {
-        let values = Value::M(entity.to_external(&number.values));
-        let mut item = counted(count, number);
-        item.insert("values", values);
+        let values = split.is_some().then(|| Value::M(external(entity, &number.values)));
+        let window = number.window.clone().map(Value::from);
+        let mut item = counted(entity, count, number);
+        for (name, value) in [("values", values), ("window", window)] {
+            if let Some(value) = value {
+                item.insert(name, value);
+            }
+        }
         item
     });
     Ok(page(items, counts.next))
 }
 
-/// The members of a response that hold a number and its sums.
-fn counted(count: &Count, number: Counted) -> Item {
+/// Refuses parameters that the count does not have.
+fn check_names(
+    call: &Call,
+    (entity, count): (&Entity, &Count),
+    open: &[FieldId],
+) -> Result<(), Problem> {
+    let fields = open.iter().chain(&count.split).map(|field| entity.field(*field).name.as_str());
+    let of_windows = WINDOW_PARAMETERS.into_iter().filter(|_| count.window.is_some());
+    call.check_parameters(&fields.chain(PARAMETERS).chain(of_windows).collect::<Vec<_>>())
+}
+
+/// One number for each value of the fields that `split` names.
+fn split_by(
+    mut query: CountQuery,
+    split: Option<&str>,
+    (entity, count): (&Entity, &Count),
+) -> Result<CountQuery, Problem> {
+    let names: Vec<&str> =
+        count.split.iter().map(|field| entity.field(*field).name.as_str()).collect();
+    for name in split.iter().flat_map(|split| split.split(',')) {
+        if !names.contains(&name) {
+            let (name, names) = (cut(name), names.join("`, `"));
+            let detail = format!("`split` cannot be `{name}`: it takes `{names}`.");
+            return Err(bad_parameter(detail));
+        }
+        query = query.split(name);
+    }
+    Ok(query)
+}
+
+/// The members of a response that hold a number and what is known of the entities that it counts.
+fn counted(entity: &Entity, count: &Count, number: Counted) -> Item {
     let mut members = Item::from([("count", Value::from(number.count))]);
-    if !count.sums.is_empty() {
-        members.insert("sum", Value::M(number.sums));
-        members.insert("average", Value::M(number.averages));
+    let aggregates = [
+        ("sum", &count.sums, number.sums),
+        ("average", &count.sums, number.averages),
+        ("min", &count.min, number.min),
+        ("max", &count.max, number.max),
+    ];
+    for (name, fields, values) in aggregates {
+        if !fields.is_empty() {
+            members.insert(name, Value::M(external(entity, &values)));
+        }
     }
     members
 }
 
-/// The query parameters of a count.
-fn parameters((entity, count): (&Entity, &Count), open: &[FieldId]) -> Vec<Parameter> {
-    let mut all: Vec<Parameter> =
-        open.iter().map(|field| by_parameter(entity.field(*field))).collect();
-    let names: Vec<&str> = fields(entity, &count.split).map(|field| field.name.as_str()).collect();
-    for field in fields(entity, &count.split) {
-        let about = format!("Count only this {}.{}", spoken(&field.name), sign_rule(field));
-        all.push(query(&field.name, &about, one_value(field)));
-    }
-    if !names.is_empty() {
-        let item = json!({ "type": "string", "enum": names });
-        let schema = json!({ "type": "array", "items": item, "minItems": 1, "uniqueItems": true });
-        let about = format!(
-            "Return one count per value: `{}`, or several separated by commas. A field that \
-             is filtered by cannot be listed.",
-            names.join("`, `")
-        );
-        all.push(Parameter { values: Values::Joined, ..query("split", &about, schema) });
-        all.extend([limit(100, "Maximum number of counts, with `split`."), cursor()]);
-    }
-    all
-}
-
-/// Schema and example of the response: a number, or a page of them.
-fn answer((entity, count): (&Entity, &Count)) -> (Json, Json) {
-    let number = json!({ "type": "integer", "minimum": 0 });
-    let sums = sums_schema((entity, count));
-    let mut example = json!({ "count": 3 });
-    if !sums.is_empty() {
-        let all = |value: f64| -> Map<String, Json> {
-            fields(entity, &count.sums).map(|field| (field.name.clone(), json!(value))).collect()
-        };
-        example["sum"] = json!(all(7.5));
-        example["average"] = json!(all(2.5));
-    }
-    let members = [vec![("count", number)], sums].concat();
-    let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
-    let one = object(&[members.clone(), vec![("explain", explained())]].concat(), &required);
-    if count.split.is_empty() {
-        return (one, example);
-    }
-    let values = fields(entity, &count.split)
-        .map(|field| (field.name.clone(), schema(&field.of, Form::Shown)));
-    let values = json!({
-        "type": "object", "properties": values.collect::<Map<String, Json>>(),
-        "additionalProperties": false,
-    });
-    let item =
-        object(&[vec![("values", values)], members].concat(), &[vec!["values"], required].concat());
-    (json!({ "oneOf": [one, page_schema(item)] }), example)
-}
-
-/// The schemas of the members that hold sums and averages, if the count has sums.
-fn sums_schema((entity, count): (&Entity, &Count)) -> Vec<(&'static str, Json)> {
-    if count.sums.is_empty() {
-        return vec![];
-    }
-    let numbers: Vec<(&str, Json)> = fields(entity, &count.sums)
-        .map(|field| (field.name.as_str(), json!({ "type": "number" })))
-        .collect();
-    let names: Vec<&str> = numbers.iter().map(|(name, _)| *name).collect();
-    // No entity may have an optional field, or there may be no entity.
-    vec![("sum", object(&numbers, &names)), ("average", object(&numbers, &[]))]
-}
-
-/// What is counted, in sentences.
-fn details((entity, count): (&Entity, &Count)) -> Vec<String> {
-    let mut text = format!("The count `{}`", count.name);
-    if !count.by.is_empty() {
-        text.push_str(&format!(" of one {}", names(entity, &count.by)));
-    }
-    let mut all = vec![format!("{text}. It is exact.")];
-    if !count.sums.is_empty() {
-        all.push(format!(
-            "`sum` has the exact sum of {}, and `average` the sum divided by the number of entities \
-             that have a value, rounded to 16 digits.",
-            names(entity, &count.sums)
-        ));
-    }
-    if !count.split.is_empty() {
-        all.push(
-            "Without `split`, the response is one number; with it, all counts that are not 0."
-                .into(),
-        );
+/// Some values of fields in external form. Unlike [`Entity::to_external`], it adds no other fields.
+fn external(entity: &Entity, values: &Item) -> Item {
+    let mut all = Item::new();
+    for (name, value) in values.iter() {
+        let field = entity.find_field(name.as_str()).map(|field| entity.field(field));
+        let value = field.map_or_else(|| value.clone(), |field| field.of.to_external(value));
+        all.insert(name.as_str(), value);
     }
     all
 }

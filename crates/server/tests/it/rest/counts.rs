@@ -102,6 +102,89 @@ fn values_keep_their_json_types() {
     assert_eq!(split, json!({"items": items}));
 }
 
+const WINDOWS: &str = r#"
+[entity.sale]
+id = "given"
+fields.shop = "text"
+fields.channel = "enum(web, phone)? = web"
+fields.price = "number"
+fields.paid = "time"
+
+[entity.sale.count.revenue]
+path   = "/shops/{shop}/revenue"
+by     = "shop"
+split  = "channel"
+window = "day"
+of     = "paid"
+zone   = "Europe/Berlin"
+sum    = ["price", "paid"]
+min    = ["price", "paid"]
+max    = "price"
+"#;
+
+#[test]
+fn a_count_returns_windows_with_extremes() {
+    let served = Served::open(WINDOWS);
+    let sales = [
+        ("a", "web", 1.5, "2026-10-24T21:59:59Z"),
+        ("b", "web", 2.5, "2026-10-24T22:00:00Z"),
+        ("c", "phone", 4.0, "2026-10-25T22:59:59.999Z"),
+    ];
+    for (id, channel, price, paid) in sales {
+        let sale = json!({
+            "id": id, "shop": "7", "channel": channel, "price": price, "paid": paid,
+        });
+        served.ask(&Ask::post("/sales", &sale)).expect_json(201);
+    }
+    let get = |path: &str| served.ask(&Ask::get(path)).expect_json(200);
+    let whole = json!({
+        "count": 3,
+        "sum": {"price": 8},
+        "average": {"price": 2.666666666666667, "paid": "2026-10-25T06:19:59.666Z"},
+        "min": {"price": 1.5, "paid": "2026-10-24T21:59:59Z"},
+        "max": {"price": 4},
+    });
+    assert_eq!(get("/shops/7/revenue"), whole);
+    let days = get("/shops/7/revenue?window=2026-10-24..2026-10-27&fill=true");
+    let windows: Vec<(&Value, &Value)> = days["items"]
+        .as_array()
+        .expect("a page")
+        .iter()
+        .map(|day| (&day["window"], &day["count"]))
+        .collect();
+    let expected = [
+        (&json!("2026-10-24T00:00:00+02:00"), &json!(1)),
+        (&json!("2026-10-25T00:00:00+02:00"), &json!(2)),
+        (&json!("2026-10-26T00:00:00+01:00"), &json!(0)),
+    ];
+    assert_eq!(windows, expected);
+    let item = json!({
+        "window": "2026-10-25T00:00:00+02:00",
+        "values": {"channel": "phone"},
+        "count": 1,
+        "sum": {"price": 4},
+        "average": {"price": 4, "paid": "2026-10-25T22:59:59.999Z"},
+        "min": {"price": 4, "paid": "2026-10-25T22:59:59.999Z"},
+        "max": {"price": 4},
+    });
+    assert_eq!(get("/shops/7/revenue?window=2026-10-25..&split=channel")["items"][0], item);
+    let none = json!({"count": 0, "sum": {"price": 0}, "average": {}, "min": {}, "max": {}});
+    assert_eq!(get("/shops/8/revenue"), none);
+    let wrong = [
+        ("window=yesterday", "`yesterday` is not a range of windows"),
+        ("window=2026-10-25", "`2026-10-25` is not a range of windows"),
+        ("window=2026-02-30..", "`2026-02-30..` is not a range of windows"),
+        ("window=2026-10-25..&fill=true", "Windows can only be filled between two times."),
+        ("fill=true", "`fill` needs `window`."),
+        ("window=..&fill=maybe", "`fill`"),
+    ];
+    for (query, expected) in wrong {
+        let problem = served.ask(&Ask::get(&format!("/shops/7/revenue?{query}"))).expect_json(400);
+        let detail = problem["detail"].as_str().expect("a detail");
+        assert!(detail.contains(expected), "{query}: {detail}");
+    }
+}
+
 const SALES: &str = r#"
 [entity.sale]
 id = "given"
