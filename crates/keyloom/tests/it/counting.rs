@@ -64,7 +64,7 @@ fn total(db: &Db, product: &str, language: Option<&str>) -> u64 {
 }
 
 /// Counters are stored by the fields of `split` in their order: values of the first fields bound
-/// the range that is read, values of later ones filter what was read.
+/// the range that is read; what values of later ones leave out is skipped where many rows are.
 #[test]
 fn values_of_the_first_split_fields_bound_the_rows_read() {
     let db = block_on(open(COMMENTS, Arc::new(memory_store_at(&ManualClock::new()))));
@@ -81,7 +81,7 @@ fn values_of_the_first_split_fields_bound_the_rows_read() {
     assert_eq!(read(of().only("language", "l3").split("rating")), (5, 5));
     assert_eq!(read(of().only("language", "l3").only("rating", 2)), (1, 1));
     assert_eq!(read(of().split("language")), (7, 7));
-    assert_eq!(read(of().only("rating", 2).split("language")), (7, 35));
+    assert_eq!(read(of().only("rating", 2).split("language")), (7, 29));
 }
 
 /// The figures that a product page shows about its comments.

@@ -6,7 +6,7 @@ use keyloom_model::{CaseMode, Direction, Format, Limits, Presence};
 
 use super::draft::{
     DraftBoard, DraftCombination, DraftCount, DraftEntity, DraftField, DraftFormat, DraftList,
-    DraftRanking, DraftTest, DraftType, DraftUnique,
+    DraftRanking, DraftTest, DraftType, DraftUnique, DraftWindow,
 };
 use super::field::literal_of;
 use crate::Random;
@@ -27,7 +27,7 @@ pub(super) enum Purpose {
     Where,
     /// `rank`.
     Rank,
-    /// `sum`.
+    /// `sum`, `min` and `max`.
     Sum,
 }
 
@@ -39,7 +39,7 @@ pub(super) fn fields_for(purpose: Purpose, entity: &DraftEntity) -> Vec<String> 
         }
         DraftType::Int(_) => true,
         DraftType::Number(_) => purpose != Purpose::Facet,
-        DraftType::Time => !matches!(purpose, Purpose::Facet | Purpose::Sum),
+        DraftType::Time => purpose != Purpose::Facet,
         DraftType::Bytes(_) => purpose == Purpose::Key,
         DraftType::Any | DraftType::Tags | DraftType::List(..) | DraftType::Map(..) => false,
     };
@@ -222,8 +222,31 @@ pub(super) fn count(entity: &DraftEntity, random: &mut Random) -> Option<DraftCo
     let by = random.some_of(&fields_for(Purpose::Key, entity), 1);
     let split = random.some_of(&others(&by, fields_for(Purpose::Facet, entity)), 2);
     let shards = if random.chance(1, 3) { 3 } else { 1 };
-    let sums = random.some_of(&fields_for(Purpose::Sum, entity), 2);
-    Some(DraftCount { name, by, split, sums, filter: filter(entity, random), shards })
+    let numbers = fields_for(Purpose::Sum, entity);
+    let sums = random.some_of(&numbers, 2);
+    // Each of these doubles the rows of a write, as a field of `split` does.
+    let (mut min, mut max, mut window) = (vec![], vec![], None);
+    if split.len() < 2 && random.chance(1, 2) {
+        window = count_window(entity, random);
+    }
+    if split.is_empty() || window.is_none() && split.len() < 2 {
+        min = random.some_of(&numbers, 1);
+        max = if random.chance(1, 2) { min.clone() } else { vec![] };
+    }
+    let filter = filter(entity, random);
+    Some(DraftCount { name, by, split, sums, min, max, window, filter, shards })
+}
+
+fn count_window(entity: &DraftEntity, random: &mut Random) -> Option<DraftWindow> {
+    let times = entity.fields.iter().filter(|field| field.of == DraftType::Time);
+    let times: Vec<String> = times.map(|field| field.name.clone()).collect();
+    let units = ["hour", "day", "week", "month", "year"];
+    let zones = ["UTC", "Europe/Berlin", "Pacific/Apia"];
+    (!times.is_empty()).then(|| DraftWindow {
+        unit: random.pick::<&str>(&units),
+        of: random.pick(&times).clone(),
+        zone: random.pick::<&str>(&zones),
+    })
 }
 
 /// Adds boards, whose names are unique in the whole model.

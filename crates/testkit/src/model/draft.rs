@@ -162,10 +162,27 @@ pub struct DraftCount {
     pub split: Vec<String>,
     /// Added up.
     pub sums: Vec<String>,
+    /// With their least values.
+    pub min: Vec<String>,
+    /// With their greatest values.
+    pub max: Vec<String>,
+    /// Also counted by window.
+    pub window: Option<DraftWindow>,
     /// `where`.
     pub filter: Vec<DraftTest>,
     /// Number of rows it is spread over; 1 is omitted.
     pub shards: u32,
+}
+
+/// The windows of a count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DraftWindow {
+    /// Such as `day`.
+    pub unit: &'static str,
+    /// The time that they are of.
+    pub of: String,
+    /// Their time zone.
+    pub zone: &'static str,
 }
 
 /// `[entity.NAME.board.NAME]`.
@@ -290,8 +307,9 @@ impl DraftEntity {
             !names(&list.by) && !names(&list.facets) && !ordered && !tests(&list.filter)
         });
         self.counts.retain(|count| {
-            let named = [&count.by, &count.split, &count.sums];
-            !named.into_iter().any(|fields| names(fields)) && !tests(&count.filter)
+            let named = [&count.by, &count.split, &count.sums, &count.min, &count.max];
+            let is_timed = count.window.as_ref().is_some_and(|window| window.of == name);
+            !named.into_iter().any(|fields| names(fields)) && !tests(&count.filter) && !is_timed
         });
         self.boards.retain(|board| {
             let (DraftRanking::Of(field) | DraftRanking::Rank(field)) = &board.ranking;

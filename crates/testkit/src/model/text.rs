@@ -8,6 +8,7 @@ use keyloom_model::{
 
 use super::draft::{
     Draft, DraftEntity, DraftField, DraftHandler, DraftRanking, DraftTest, DraftType, DraftUnique,
+    DraftWindow,
 };
 
 impl Draft {
@@ -148,6 +149,11 @@ fn write_queries(text: &mut String, entity: &DraftEntity) {
         names(text, "by", &count.by);
         names(text, "split", &count.split);
         names(text, "sum", &count.sums);
+        names(text, "min", &count.min);
+        names(text, "max", &count.max);
+        if let Some(DraftWindow { unit, of, zone }) = &count.window {
+            let _ = writeln!(text, "window = \"{unit}\"\nof = \"{of}\"\nzone = \"{zone}\"");
+        }
         shards(text, count.shards);
         filter(text, &count.filter);
     }

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use keyloom::{BoardQuery, CountQuery, Counted, Ranked};
-use keyloom_model::{Board, Count, Entity, FieldId, Ranking, Test};
+use keyloom_model::{Board, Count, Entity, FieldId, FieldType, Ranking, Test, Window};
 use keyloom_testkit::Random;
 use keyloom_value::{Item, Number, Value};
 use pollster::block_on;
@@ -62,6 +62,11 @@ impl World {
             }
             let expected = self.naive.numbers((entity, count), &counted, &split);
             assert_eq!(read_numbers(&query, random), expected, "{query:?} of {counted:?}");
+            if let Some(window) = &count.window {
+                let query = query.windows("..");
+                let expected = self.naive.windows((entity, count), window, (&counted, &split));
+                assert_eq!(read_numbers(&query, random), expected, "{query:?} of {counted:?}");
+            }
         }
     }
 
@@ -147,6 +152,38 @@ impl Naive {
         numbers.into_iter().map(counted).collect()
     }
 
+    /// The number of entities with each combination of values in each window.
+    fn windows(
+        &self,
+        of: (&Entity, &Count),
+        window: &Window,
+        (things, split): (&[&Thing], &[FieldId]),
+    ) -> Vec<Counted> {
+        let start = |thing: &&Thing| {
+            Some(window.start(self.value(thing, window.of)?.as_n()?.to_i64().expect("a time")))
+        };
+        let mut numbers = self.numbers(of, things, split);
+        let mut starts: Vec<i64> = things.iter().filter_map(start).collect();
+        starts.sort_unstable();
+        starts.dedup();
+        let in_window = |at: i64| -> Vec<&Thing> {
+            things.iter().filter(|thing| start(thing) == Some(at)).copied().collect()
+        };
+        let parts: Vec<(i64, Vec<Counted>)> =
+            starts.iter().map(|at| (*at, self.numbers(of, &in_window(*at), split))).collect();
+        let mut all = vec![];
+        for Counted { values, .. } in numbers.drain(..) {
+            for (at, part) in &parts {
+                let some = part.iter().filter(|counted| counted.values == values);
+                let window = Some(window.write(*at));
+                all.extend(
+                    some.map(|counted| Counted { window: window.clone(), ..counted.clone() }),
+                );
+            }
+        }
+        all
+    }
+
     /// How many entities there are, and what they add up to.
     fn counted(
         &self,
@@ -165,10 +202,28 @@ impl Naive {
             let sum = numbers
                 .iter()
                 .fold(Number::ZERO, |sum, number| sum.checked_add(number).expect("it is short"));
-            counted.sums.insert(name, Value::N(sum));
-            if let Some(average) = sum.divided_by(numbers.len() as u64) {
-                counted.averages.insert(name, Value::N(average));
+            let average = sum.divided_by(numbers.len() as u64);
+            if entity.field(*field).of == FieldType::Time {
+                let average = average.and_then(|average| average.floor_i64());
+                average.map(|average| counted.averages.insert(name, average));
+                continue;
             }
+            counted.sums.insert(name, Value::N(sum));
+            average.map(|average| counted.averages.insert(name, Value::N(average)));
+        }
+        let values = |field: &FieldId| {
+            let values =
+                things.iter().filter_map(|thing| self.value(thing, *field)?.as_n().copied());
+            values.collect::<Vec<Number>>()
+        };
+        let name = |field: &FieldId| entity.field(*field).name.as_str();
+        for field in &count.min {
+            let least = values(field).into_iter().min();
+            least.map(|least| counted.min.insert(name(field), Value::N(least)));
+        }
+        for field in &count.max {
+            let greatest = values(field).into_iter().max();
+            greatest.map(|greatest| counted.max.insert(name(field), Value::N(greatest)));
         }
         counted
     }

@@ -132,6 +132,11 @@ pub(super) fn change_numbers(draft: &mut Draft, random: &mut Random) -> Option<(
         (0, Some(_), _) => drop(entity.counts.remove(0)),
         (0, None, Some(_)) => drop(entity.boards.remove(0)),
         (1, Some(count), _) => count.shards = 5 - count.shards.min(3),
+        (_, Some(count), _) if count.window.is_some() => count.window = None,
+        (_, Some(count), _) if !count.min.is_empty() => {
+            count.min.clear();
+            count.max.clear();
+        }
         (_, Some(count), _) if !count.sums.is_empty() => drop(count.sums.pop()),
         (_, Some(count), _) if !count.split.is_empty() => drop(count.split.pop()),
         (_, _, Some(board)) if !board.by.is_empty() => drop(board.by.pop()),
