@@ -39,15 +39,15 @@ KNOWN = [
     "set  may not be empty",
     "Two document paths conflict with each other",
     "Two document paths overlap with each other",
-    # In PartiQL, keys have the type of the schema, in INSERT, UPDATE, DELETE and SELECT alike, and
-    # ranges of sort keys do not overlap: `IN [1, 1]` is refused (dynamodb-conformance).
+    # In PartiQL, keys have the type of the schema in all statements (floci's tests), and ranges of
+    # sort keys do not overlap: `IN [1, 1]` is refused (dynamodb-conformance).
     "Key attribute's data type should match its data type in table's schema",
     "Overlapping conditions with range keys are not supported in where clause",
     # `m.a, l.a` would be two attributes `a` of one item (DynamoDB local).
     "Duplicate identifiers in select clause",
 ]
-# A SELECT of a batch or a transaction with a key of another type: refused by ours and the service,
-# nothing to others.
+# A SELECT of a batch or a transaction with a key of another type: refused by ours, as GetItem refuses it
+# on the service; others find nothing.
 KEY_ELEMENT = "The provided key element does not match the schema"
 # Others cannot parse these statements, which the service accepts.
 NOT_PARSED = ["Unknown operator: (", "UPDATE requires a WHERE clause", "Expected ',' but got '['"]
