@@ -10,6 +10,7 @@ mod expressions;
 mod models;
 mod requests;
 mod signatures;
+mod statements;
 mod values;
 mod wire;
 
@@ -19,6 +20,7 @@ pub use expressions::expressions;
 pub use models::{model, times};
 pub use requests::{changes, cursors, requests};
 pub use signatures::signatures;
+pub use statements::statements;
 pub use values::{key_bytes, numbers};
 pub use wire::wire;
 

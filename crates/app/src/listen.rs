@@ -1,5 +1,6 @@
 //! What all servers share: listening, TLS, the engine's options, the runtime, stopping.
 
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,6 +8,7 @@ use std::time::Duration;
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom_server::{App, Config, Limits, Server, ServerError, TlsFiles};
 use keyloom_store::{Durability, Options};
+use tokio::net::TcpSocket;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::{limits, logging};
@@ -105,7 +107,7 @@ pub fn options(arguments: &ArgMatches) -> Options {
 ///
 /// If the arguments lack the options of [`arguments`].
 pub fn config(arguments: &ArgMatches, defaults: Limits) -> Result<Config, String> {
-    let listen = *arguments.get_one::<SocketAddr>("listen").ok_or("give --listen.")?;
+    let listen = address(arguments)?;
     let file = |name| arguments.get_one::<PathBuf>(name).cloned();
     let tls = match (file("tls-cert"), file("tls-key")) {
         (Some(certificate), Some(key)) => Some(TlsFiles { certificate, key }),
@@ -117,15 +119,41 @@ pub fn config(arguments: &ArgMatches, defaults: Limits) -> Result<Config, String
 }
 
 /// Reserves the address to listen on for as long as the result lives, so that an address in use is
-/// reported before anything else happens. Accepts no connections.
+/// reported before anything else happens. It does not listen: until the server does, clients are
+/// refused, as before it was started. Connections that wait here would be reset by the end of this.
 ///
 /// # Errors
 ///
 /// If the address cannot be bound.
-pub fn reserve(arguments: &ArgMatches) -> Result<TcpListener, String> {
-    let address = *arguments.get_one::<SocketAddr>("listen").ok_or("give --listen.")?;
-    let cannot = |cause| ServerError::Listen { address, cause }.to_string();
-    TcpListener::bind(address).map_err(cannot)
+pub fn reserve(arguments: &ArgMatches) -> Result<TcpSocket, String> {
+    let address = address(arguments)?;
+    bound(address).map_err(|cause| ServerError::Listen { address, cause }.to_string())
+}
+
+/// Listens on the address.
+///
+/// # Errors
+///
+/// If the address cannot be bound.
+pub fn listener(arguments: &ArgMatches) -> Result<TcpListener, String> {
+    let address = address(arguments)?;
+    let bound = TcpListener::bind(address);
+    bound.map_err(|cause| ServerError::Listen { address, cause }.to_string())
+}
+
+fn address(arguments: &ArgMatches) -> Result<SocketAddr, String> {
+    arguments.get_one::<SocketAddr>("listen").copied().ok_or_else(|| "give --listen.".to_owned())
+}
+
+fn bound(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4(),
+        SocketAddr::V6(_) => TcpSocket::new_v6(),
+    }?;
+    // As listeners have it: closed connections do not keep the address.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
 }
 
 /// Binds the listener. Also returns the URL of the server.
@@ -168,4 +196,39 @@ pub fn stop_signal() -> Result<impl Future<Output = ()>, String> {
             interrupt.poll_recv(context).is_ready() || terminate.poll_recv(context).is_ready();
         if asked { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+    use std::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    fn reserved(address: SocketAddr) -> Result<TcpSocket, String> {
+        let command = arguments(clap::Command::new("test"), "127.0.0.1:8000", &Limits::default());
+        let words = ["test".to_owned(), "--listen".to_owned(), address.to_string()];
+        reserve(&command.get_matches_from(words))
+    }
+
+    /// A client that came while a server opened its data was connected, and then reset.
+    #[test]
+    fn clients_are_refused_while_an_address_is_reserved() {
+        let reserved = reserved("127.0.0.1:0".parse().unwrap()).unwrap();
+        let address = reserved.local_addr().unwrap();
+        let early = TcpStream::connect(address).map_err(|error| error.kind());
+        assert_eq!(early.err(), Some(ErrorKind::ConnectionRefused));
+        drop(reserved);
+        let listener = TcpListener::bind(address).unwrap();
+        assert!(TcpStream::connect(address).is_ok());
+        drop(listener);
+    }
+
+    #[test]
+    fn an_address_in_use_is_not_reserved() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let refused = reserved(address).err().unwrap();
+        assert!(refused.contains(&address.to_string()), "{refused}");
+    }
 }

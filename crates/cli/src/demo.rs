@@ -185,7 +185,7 @@ impl Demo {
             size: arguments.get_one::<u64>("size").copied().unwrap_or(PROCESSES_SIZE),
             directory: arguments.get_one::<PathBuf>("data").cloned().unwrap_or(default),
             model: self.application.model,
-            front: listen::reserve(arguments)?,
+            front: listen::listener(arguments)?,
         };
         cluster.run()
     }

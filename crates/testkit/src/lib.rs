@@ -11,6 +11,7 @@
 // Test support: panics are the reports.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod cases;
 mod client;
 mod clock;
 pub mod conformance;
@@ -33,6 +34,7 @@ mod sim_clock;
 mod sim_disk;
 mod subject;
 
+pub use cases::cases;
 pub use client::Client;
 pub use clock::ManualClock;
 pub use front::{Front, InFront};

@@ -111,7 +111,8 @@ fn ministack(location: &Location) -> Result<Command, String> {
         run(Command::new(python).args(["-m", "pip", "install", "--quiet", "ministack==1.5.33"]))?;
     }
     let mut command = Command::new(folder.join("bin/ministack"));
-    command.env("SERVICES", "dynamodb").env("GATEWAY_PORT", location.port.to_string());
+    command.env("SERVICES", "dynamodb,dynamodbstreams");
+    command.env("GATEWAY_PORT", location.port.to_string());
     command.env("LOG_LEVEL", "ERROR");
     Ok(command)
 }

@@ -18,13 +18,15 @@
 
 mod contestant;
 mod load;
+mod work;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use contestant::Contestant;
 use keyloom_bench::{Running, other_build};
-use load::{Load, Outcome, Work};
+use load::{Load, Outcome};
+use work::Work;
 
 /// Rounds of builds that are compared; the median counts.
 const ROUNDS: usize = 5;

@@ -96,6 +96,7 @@ pub(super) async fn list(endpoint: &Endpoint, params: Params<'_>) -> Result<Stri
     violations.at_least("limit", limit, 1);
     violations.at_most("limit", limit, BACKUPS_MAX);
     violations.one_of("backupType", kind, TYPES);
+    violations.backup_arn("exclusiveStartBackupArn", params.text("ExclusiveStartBackupArn")?);
     violations.finish()?;
     let table = params.text("TableName")?.map(table_name).transpose()?;
     let (from, to) = (time(&params, "TimeRangeLowerBound")?, time(&params, "TimeRangeUpperBound")?);
@@ -141,6 +142,7 @@ pub(super) async fn find(endpoint: &Endpoint, params: &Params<'_>) -> Result<Bac
     let arn = params.text("BackupArn")?;
     let mut violations = Violations::default();
     violations.required("backupArn", arn.is_some());
+    violations.backup_arn("backupArn", arn);
     violations.finish()?;
     let arn = arn.unwrap_or_default();
     let backup = endpoint.backup(backup_id(arn)?).await?;

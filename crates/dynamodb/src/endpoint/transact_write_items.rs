@@ -1,6 +1,9 @@
 //! `TransactWriteItems`.
 
-use keyloom_store::{Consistency, Error, Get, Invalid, TableSpec, TransactAction, TransactWrite};
+use keyloom_store::{
+    Consistency, Error, Get, Invalid, KeyAttribute, KeySchema, TableSpec, TransactAction,
+    TransactWrite,
+};
 use keyloom_value::Item;
 
 use crate::json::Writer;
@@ -107,12 +110,18 @@ pub(super) async fn refused(
     error: Error,
 ) -> Fault {
     if let Error::Invalid(invalid) = &error {
-        for (position, action) in actions.iter().enumerate() {
-            let Ok(table) = endpoint.store.describe_table(action.table().clone()).await else {
-                continue;
-            };
-            if transact_action::breaks(&table.spec, action, invalid) {
-                return canceled(actions.len(), position, &table.spec, action, invalid);
+        let specs = specs(endpoint, actions).await;
+        if let Some(twice) = item_twice(actions, &specs) {
+            return Fault::validation(refusal::invalid_message(
+                None,
+                RequestKind::Transaction,
+                &twice,
+            ));
+        }
+        for (position, (action, spec)) in actions.iter().zip(&specs).enumerate() {
+            let Some(spec) = spec else { continue };
+            if transact_action::breaks(spec, action, invalid) {
+                return canceled(actions.len(), position, spec, action, invalid);
             }
         }
     }
@@ -122,6 +131,43 @@ pub(super) async fn refused(
         }
         None => Fault::validation("TransactItems must not be empty"),
     }
+}
+
+async fn specs(endpoint: &Endpoint, actions: &[TransactAction]) -> Vec<Option<TableSpec>> {
+    let mut specs = Vec::with_capacity(actions.len());
+    for action in actions {
+        let table = endpoint.store.describe_table(action.table().clone()).await;
+        specs.push(table.ok().map(|table| table.spec));
+    }
+    specs
+}
+
+/// Finds two actions on one item. They are refused before what else is wrong with an action, which
+/// cancels the transaction: only the keys are needed to find them.
+fn item_twice(actions: &[TransactAction], specs: &[Option<TableSpec>]) -> Option<Invalid> {
+    let mut seen = Vec::with_capacity(actions.len());
+    for (action, spec) in actions.iter().zip(specs) {
+        let Some(key) = spec.as_ref().and_then(|spec| valid_key(&spec.key, action)) else {
+            continue;
+        };
+        let item = (action.table(), key);
+        if seen.contains(&item) {
+            let (table, key) = item;
+            return Some(Invalid::ItemTwice { table: table.clone(), key: Box::new(key) });
+        }
+        seen.push(item);
+    }
+    None
+}
+
+/// Returns the key of an action's item, if its attributes have the types of the key.
+fn valid_key(schema: &KeySchema, action: &TransactAction) -> Option<Item> {
+    let image = transact_action::image(action);
+    let is_valid = |attribute: &KeyAttribute| {
+        let value = image.get(attribute.name.as_str());
+        value.is_some_and(|value| value.value_type() == attribute.key_type.value_type())
+    };
+    schema.attributes().all(is_valid).then(|| schema.of(image))
 }
 
 fn canceled(

@@ -93,6 +93,13 @@ impl Violations {
         self.length(at, quoted(name), name.len(), 3..=255);
     }
 
+    /// The ARN of a backup, if present.
+    pub(super) fn backup_arn(&mut self, at: &str, arn: Option<&str>) {
+        if let Some(arn) = arn {
+            self.length(at, quoted(arn), arn.chars().count(), 37..=1024);
+        }
+    }
+
     fn pattern(&mut self, at: &str, name: &str) {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
         if !name.chars().all(allowed) {

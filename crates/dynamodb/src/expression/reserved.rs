@@ -74,3 +74,15 @@ const WORDS: &[&str] = &[
     "WAIT", "WHEN", "WHENEVER", "WHERE", "WHILE", "WINDOW", "WITH", "WITHIN", "WITHOUT", "WORK",
     "WRAPPED", "WRITE", "YEAR", "ZONE",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_all_words_that_the_service_documents_in_order() {
+        assert_eq!(WORDS.len(), 573);
+        assert!(WORDS.is_sorted());
+        assert!(is_reserved("abort") && is_reserved("Zone") && !is_reserved("id"));
+    }
+}

@@ -1,4 +1,8 @@
 //! The words that PartiQL reserves: as names they need double quotes.
+//!
+//! They are the keywords of SQL-92 and of PartiQL itself that consist of letters and underscores. Not
+//! among them are parts of dates and sides of `TRIM`, which the service takes as names: `year` is an
+//! attribute in examples of its documentation.
 
 /// Returns whether the word is reserved, in any case.
 pub(super) fn is_reserved(word: &str) -> bool {
@@ -46,5 +50,29 @@ mod tests {
         assert!(RESERVED.is_sorted());
         assert!(is_reserved("Inner") && is_reserved("absolute") && is_reserved("ZONE"));
         assert!(!is_reserved("data"));
+    }
+
+    #[test]
+    fn the_table_has_every_keyword_but_parts_of_dates_and_sides_of_trim() {
+        assert_eq!(RESERVED.len(), 232);
+        let own =
+            ["bag", "index", "limit", "missing", "pivot", "remove", "sexp", "tuple", "unpivot"];
+        assert!(own.iter().all(|word| is_reserved(word)));
+        let names = [
+            "year",
+            "month",
+            "day",
+            "hour",
+            "minute",
+            "second",
+            "timezone_hour",
+            "timezone_minute",
+            "both",
+            "leading",
+            "trailing",
+            "name",
+            "status",
+        ];
+        assert!(!names.iter().any(|word| is_reserved(word)));
     }
 }

@@ -123,7 +123,16 @@ fn invalid_requests_about_backups_are_rejected() {
             r#"{"TableName":"tasks","BackupName":"a"}"#,
             "!ValidationException: 1 validation error detected: Value 'a' at 'backupName' failed to satisfy constraint: Member must have length greater than or equal to 3",
         ),
-        ("DescribeBackup", r#"{"BackupArn":"nonsense"}"#, "!ValidationException: Invalid Backup ARN"),
+        (
+            "DescribeBackup",
+            r#"{"BackupArn":"nonsense"}"#,
+            "!ValidationException: 1 validation error detected: Value 'nonsense' at 'backupArn' failed to satisfy constraint: Member must have length greater than or equal to 37",
+        ),
+        (
+            "DescribeBackup",
+            r#"{"BackupArn":"arn:aws:dynamodb:us-east-1:000000000000:table/tasks"}"#,
+            "!ValidationException: Invalid Backup ARN",
+        ),
         (
             "RestoreTableFromBackup",
             &restore("").replace("\"new\"", "\"tasks\""),
@@ -230,6 +239,27 @@ fn a_table_is_restored_to_every_second_of_its_past() {
         r#"{"SourceTableName":"tasks","TargetTableName":"new","RestoreDateTime":1}"#,
         "!InvalidRestoreTimeException: Invalid Request: RestoreDateTime is out of the recovery window",
     )]);
+}
+
+/// An id that was too long for a key was a server error.
+#[test]
+fn long_names_of_backups_are_refused() {
+    let service = Service::with_tasks();
+    let arn = |length: usize| {
+        let start = "arn:aws:dynamodb:us-east-1:000000000000:table/tasks/backup/";
+        format!("{start}{}", "1".repeat(length - start.len()))
+    };
+    for operation in ["DescribeBackup", "DeleteBackup", "RestoreTableFromBackup"] {
+        let call = |arn: &str| {
+            let body = format!(r#"{{"BackupArn":"{arn}","TargetTableName":"new"}}"#);
+            service.call(operation, &body).body
+        };
+        assert!(call(&arn(1024)).contains("#BackupNotFoundException"), "{operation}");
+        for length in [1025, 5000] {
+            let body = call(&arn(length));
+            assert!(body.contains("Member must have length less than or equal to 1024"), "{body}");
+        }
+    }
 }
 
 proptest! {

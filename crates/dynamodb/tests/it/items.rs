@@ -1,5 +1,6 @@
 //! Single-item requests: exact responses and error messages.
 
+use keyloom_testkit::cases;
 use proptest::prelude::*;
 
 use crate::generators;
@@ -368,7 +369,7 @@ fn a_table_can_be_named_by_its_arn() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
 
     /// Encoded and decoded twice: the store would keep a misread item.
     #[test]

@@ -9,6 +9,7 @@ mod generators;
 mod hostile;
 mod items;
 mod legacy;
+mod mutated;
 mod paging;
 mod partiql;
 mod printing;

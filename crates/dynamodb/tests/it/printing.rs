@@ -1,6 +1,7 @@
 //! Printed expressions parse to the original and use every placeholder.
 
 use keyloom_dynamodb::{ExpressionError, Printer, Substitutions};
+use keyloom_testkit::cases;
 use proptest::prelude::*;
 
 use crate::generators;
@@ -16,7 +17,7 @@ fn parsed<T>(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(1000)))]
 
     #[test]
     fn a_condition_round_trips(condition in generators::condition()) {

@@ -32,13 +32,18 @@ impl Service {
 
     /// Sends a request.
     pub(crate) fn call(&self, operation: &str, body: &str) -> Reply {
+        self.call_bytes(operation, body.as_bytes())
+    }
+
+    /// Sends a request that need not be text.
+    pub(crate) fn call_bytes(&self, operation: &str, body: &[u8]) -> Reply {
         let service = match operation {
             "ListStreams" | "DescribeStream" | "GetShardIterator" | "GetRecords" => {
                 "DynamoDBStreams"
             }
             _ => "DynamoDB",
         };
-        block_on(self.endpoint.call(&format!("{service}_20120810.{operation}"), body.as_bytes()))
+        self.raw(&format!("{service}_20120810.{operation}"), body)
     }
 
     /// Sends a request that must succeed; returns the body.

@@ -1,6 +1,6 @@
 //! Transactions.
 
-use crate::service::Service;
+use crate::service::{Service, error_of};
 
 const CANCELED: &str =
     "Transaction cancelled, please refer cancellation reasons for specific reasons";
@@ -59,6 +59,27 @@ fn an_action_that_breaks_a_rule_has_it_as_its_reason() {
         assert!(reply.body.contains(&reasons), "{}\n{reasons}", reply.body);
         assert!(reply.body.contains("[None, ValidationError]"), "{}", reply.body);
     }
+}
+
+/// The keys are enough to see it; what else is wrong with an action would cancel the transaction.
+#[test]
+fn one_item_twice_is_refused_before_what_else_an_action_breaks() {
+    let service = Service::with_tasks();
+    let extra = r#"{"Delete":{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"S":"1"},"x":{"NULL":true}}}}"#;
+    let index_key = r#"{"Put":{"TableName":"tasks","Item":{"list":{"S":"a"},"id":{"S":"1"},"due":{"BOOL":true}}}}"#;
+    let twice = "Transaction request cannot include multiple operations on one item";
+    for wrong in [extra, index_key] {
+        let reply =
+            service.call("TransactWriteItems", &transact(&[put("1", ""), wrong.into()], ""));
+        assert_eq!(error_of(&reply.body), format!("ValidationException: {twice}"), "{wrong}");
+        let reply =
+            service.call("TransactWriteItems", &transact(&[put("2", ""), wrong.into()], ""));
+        assert!(reply.body.contains("[None, ValidationError]"), "{}", reply.body);
+    }
+    // Values that are no keys name no item.
+    let no_key = r#"{"Delete":{"TableName":"tasks","Key":{"list":{"S":"a"},"id":{"N":"1"}}}}"#;
+    let reply = service.call("TransactWriteItems", &transact(&[no_key.into(), no_key.into()], ""));
+    assert!(reply.body.contains("[ValidationError, None]"), "{}", reply.body);
 }
 
 #[test]

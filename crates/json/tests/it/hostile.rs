@@ -34,8 +34,14 @@ fn judge(text: &str) {
     }
 }
 
+/// The default number of cases, or `PROPTEST_CASES`, times the factor.
+fn cases(factor: u32) -> ProptestConfig {
+    let config = ProptestConfig::default();
+    ProptestConfig { cases: config.cases * factor, ..config }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4000))]
+    #![proptest_config(cases(16))]
 
     #[test]
     fn any_text_is_parsed_or_rejected(text in ".{0,60}") {

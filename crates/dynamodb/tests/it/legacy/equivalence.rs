@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use keyloom_testkit::cases;
 use proptest::collection::{btree_map, btree_set, vec};
 use proptest::option;
 use proptest::prelude::*;
@@ -417,7 +418,7 @@ fn comparable(status: u16, body: &str) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
 
     #[test]
     fn both_forms_get_the_same_answers(items in vec(item(), 0..5), requests in vec(request(), 1..12)) {
