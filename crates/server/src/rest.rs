@@ -24,6 +24,7 @@ mod parameters;
 mod path_queries;
 mod problem;
 mod readiness;
+mod reserved;
 mod role;
 mod route;
 mod routing;

@@ -10,9 +10,8 @@ use crate::source::Word;
 /// Maximum length of a name, in characters.
 const LENGTH_MAX: usize = 60;
 
-/// Names that fields cannot have, because requests and responses use them otherwise.
-pub(crate) const RESERVED: &[&str] =
-    &["id", "version", "limit", "cursor", "reverse", "with", "explain", "tag", "total", "prefix"];
+/// Names that fields cannot have, because documents in responses have other members of these names.
+pub(crate) const RESERVED: &[&str] = &["id", "version", "with", "explain"];
 
 /// The entities of a file by name.
 pub(crate) struct Entities<'d> {

@@ -189,6 +189,7 @@ impl Rest {
             method: Method::POST,
             values: vec![],
             parameters: vec![(explain::EXPLAIN.to_owned(), "true".to_owned())],
+            hidden: vec![],
             headers,
             body: Bytes::from(format!("{{\"changes\":[{change}]}}")),
             closed: &[],

@@ -14,6 +14,7 @@ use tokio::sync::mpsc;
 
 use super::caller::Caller;
 use super::problem::{Kind, Problem};
+use super::reserved::{self, LIMIT, REVERSE, shown};
 use crate::http::edge::Origin;
 
 /// A request to an operation.
@@ -27,6 +28,8 @@ pub(crate) struct Call {
     pub(crate) values: Vec<String>,
     /// The query parameters, in order.
     pub(crate) parameters: Vec<(String, String)>,
+    /// Parameters that fields have the names of.
+    pub(crate) hidden: Vec<&'static str>,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
     /// Operations on entities that are not served.
@@ -81,8 +84,16 @@ impl Call {
         let mut values = self.parameters.iter().filter(|(other, _)| other == name);
         match (values.next(), values.next()) {
             (value, None) => Ok(value.map(|(_, value)| value.as_str())),
-            (_, Some(_)) => Err(bad_parameter(format!("`{name}` is given twice: give it once."))),
+            (_, Some(_)) => {
+                let name = shown(name);
+                Err(bad_parameter(format!("`{name}` is given twice: give it once.")))
+            }
         }
+    }
+
+    /// What a parameter is called in requests about the entity.
+    fn called<'n>(&self, name: &'n str) -> &'n str {
+        if self.hidden.contains(&name) { name } else { reserved::shown(name) }
     }
 
     /// Whether a query parameter is given.
@@ -97,6 +108,7 @@ impl Call {
         expected: impl Display,
     ) -> Result<Option<T>, Problem> {
         let Some(text) = self.parameter(name)? else { return Ok(None) };
+        let name = shown(name);
         let refuse =
             |_| bad_parameter(format!("`{name}` must be {expected}, not `{}`.", cut(text)));
         text.parse().map(Some).map_err(refuse)
@@ -104,13 +116,13 @@ impl Call {
 
     /// Whether the list is requested from its end.
     pub(crate) fn is_reversed(&self) -> Result<bool, Problem> {
-        Ok(self.parsed("reverse", "`true` or `false`")?.unwrap_or(false))
+        Ok(self.parsed(REVERSE, "`true` or `false`")?.unwrap_or(false))
     }
 
     /// The requested number of entities.
     pub(crate) fn limit(&self) -> Result<Option<u32>, Problem> {
         const EXPECTED: &str = "a whole number from 1 to 1000";
-        match self.parsed("limit", EXPECTED)? {
+        match self.parsed(LIMIT, EXPECTED)? {
             Some(limit @ (0 | 1001..)) => {
                 Err(bad_parameter(format!("`limit` must be {EXPECTED}, not `{limit}`.")))
             }
@@ -122,7 +134,10 @@ impl Call {
     pub(crate) fn check_parameters(&self, known: &[&str]) -> Result<(), Problem> {
         match self.parameters.iter().find(|(name, _)| !known.contains(&name.as_str())) {
             None => Ok(()),
-            Some((name, _)) => Err(unknown_parameter(name, known)),
+            Some((name, _)) => {
+                let known: Vec<&str> = known.iter().map(|name| self.called(name)).collect();
+                Err(unknown_parameter(self.called(name), &known))
+            }
         }
     }
 

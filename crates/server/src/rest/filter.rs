@@ -24,7 +24,7 @@ const ESCAPED: &str = "\\!:|*,";
 pub(crate) fn tag_parameters(entity: &Entity) -> Vec<(&str, FieldId)> {
     let fields: Vec<FieldId> = entity.tag_fields().collect();
     match fields[..] {
-        [only] => vec![("tag", only)],
+        [only] if entity.find_field("tag").is_none() => vec![("tag", only)],
         _ => fields.into_iter().map(|id| (entity.field(id).name.as_str(), id)).collect(),
     }
 }

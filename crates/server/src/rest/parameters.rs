@@ -16,11 +16,10 @@ use super::call::{Call, bad_parameter, cut};
 use super::filter::{facet_values, tag_filter, tag_parameters};
 use super::path_queries::{PathQueries, Wanted};
 use super::problem::Problem;
+use super::reserved::{CURSOR, LIMIT, REVERSE, TOTAL};
 
 /// Parameters of every list that are not fields.
-const PAGING: [&str; 4] = ["limit", "cursor", "reverse", "with"];
-/// The parameter of lists that can be counted.
-pub(super) const TOTAL: &str = "total";
+const PAGING: [&str; 4] = [LIMIT, CURSOR, REVERSE, "with"];
 
 /// The query that answers a request.
 #[derive(Debug)]

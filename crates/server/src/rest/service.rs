@@ -24,7 +24,7 @@ use super::options::RestOptions;
 use super::problem::{Kind, Problem};
 use super::state::State;
 use super::unserved::Directory;
-use super::{explain, uri};
+use super::{explain, reserved, uri};
 use crate::fair::Weight;
 use crate::http::edge::Origin;
 use crate::http::observe::{LogFields, RequestId};
@@ -100,12 +100,18 @@ impl RestService {
         check(&caller, operation, &self.state.model)?;
         let received = receive(origin, body).await?;
         fields.bytes_in = received.bytes.len();
+        let entity = operation.action.entity().map(|id| self.state.model.entity(id));
+        let hidden = entity.map_or_else(Vec::new, reserved::hidden);
+        if let Some(entity) = entity {
+            reserved::rename(&mut parameters, entity);
+        }
         let call = Call {
             db: caller.db(&self.db, &self.state.model),
             caller,
             method: head.method,
             values,
             parameters,
+            hidden,
             headers: head.headers,
             body: received.bytes.clone(),
             closed: self.options.closed,

@@ -6,9 +6,10 @@ use keyloom_query::{Comparison, Condition};
 
 use super::call::{bad_parameter, cut, quoted, unknown_parameter};
 use super::explain::EXPLAIN;
-use super::parameters::{TOTAL, comparison, operator};
+use super::parameters::{comparison, operator};
 use super::path_queries::{PathQueries, Wanted};
 use super::problem::Problem;
+use super::reserved::{TOTAL, name_for, shown};
 
 impl PathQueries {
     /// Why no query of this path takes a parameter; `known` are those that one of them takes.
@@ -18,7 +19,8 @@ impl PathQueries {
         (name, text): (&str, &str),
         known: &[&str],
     ) -> Problem {
-        let known = [known, &[EXPLAIN]].concat();
+        let known = known.iter().chain(&[EXPLAIN]);
+        let known: Vec<&str> = known.map(|name| name_for(name, entity)).collect();
         let field = entity.find_field(name);
         if field.is_some_and(|field| self.in_path.contains(&field)) {
             let detail = format!("The path already contains `{name}`: omit the parameter.");
@@ -26,10 +28,12 @@ impl PathQueries {
         }
         if name == TOTAL && self.wanted == Wanted::Page && !entity.has_ordinals() {
             return bad_parameter(format!(
-                "`{TOTAL}` requires tags or facets, and `{}` has neither: omit it.",
+                "`{}` requires tags or facets, and `{}` has neither: omit it.",
+                shown(TOTAL),
                 entity.name
             ));
         }
+        let name = name_for(name, entity);
         if keyloom_model::nearest(name, &known).is_some() {
             return unknown_parameter(name, &known);
         }

@@ -29,6 +29,7 @@ mod own;
 mod pages;
 mod read_only;
 mod readiness;
+mod reserved;
 mod served;
 mod serving;
 mod shared_tokens;

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::super::operation::{Access, Operation};
 use super::super::problem::Kind;
+use super::super::reserved;
 use super::super::segment::Segment;
 use super::answer::Answer;
 use super::body::Body;
@@ -60,7 +61,13 @@ fn described<'o>(model: &Model, operation: &'o Operation) -> Described<'o> {
     problems.sort();
     problems.dedup();
     let mut parameters = in_path(model, operation, &description);
-    parameters.extend(description.query);
+    let entity = operation.action.entity().map(|id| model.entity(id));
+    parameters.extend(description.query.into_iter().map(|parameter| match entity {
+        Some(entity) if parameter.name.starts_with('$') => {
+            Parameter { name: reserved::name_for(&parameter.name, entity).to_owned(), ..parameter }
+        }
+        _ => parameter,
+    }));
     parameters.extend(operation.action.is_explained().then(explain));
     parameters.extend(description.headers);
     parameters.extend(description.is_change.then(idempotency_key));

@@ -4,6 +4,7 @@ use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model};
 use serde_json::{Value as Json, json};
 
 use super::super::path_queries::PathQueries;
+use super::super::reserved::{CURSOR, LIMIT};
 use super::field::{Form, id, schema};
 use super::sentence::spoken;
 
@@ -206,12 +207,12 @@ pub(crate) fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
 /// The parameter for the number of results.
 pub(crate) fn limit(default: u32, about: &str) -> Parameter {
     let schema = json!({ "type": "integer", "minimum": 1, "maximum": 1000, "default": default });
-    query("limit", about, schema)
+    query(LIMIT, about, schema)
 }
 
 pub(crate) fn cursor() -> Parameter {
     let about = "`next` or `previous` of another page. All other parameters must stay the same.";
-    query("cursor", about, json!({ "type": "string" }))
+    query(CURSOR, about, json!({ "type": "string" }))
 }
 
 pub(super) fn explain() -> Parameter {

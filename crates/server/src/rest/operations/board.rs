@@ -8,6 +8,7 @@ use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group, cursor, limit, query, spoken};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::reserved::{CURSOR, LIMIT};
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
@@ -17,7 +18,7 @@ use super::ranking::{
 };
 
 /// Parameters other than fields.
-const PARAMETERS: [&str; 3] = ["limit", "cursor", "around"];
+const PARAMETERS: [&str; 3] = [LIMIT, CURSOR, "around"];
 
 #[derive(Debug)]
 struct BoardPage(EntityId, BoardId);
@@ -82,7 +83,7 @@ async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, P
     }
     let shown = |one: Ranked| shown((entity, board), one);
     if let Some(of) = call.parameter("around")? {
-        if call.parameter("cursor")?.is_some() {
+        if call.parameter(CURSOR)?.is_some() {
             let detail = "`around` returns a single page: omit `cursor` or `around`.";
             return Err(Problem::new(Kind::BadCursor, detail));
         }
@@ -91,7 +92,7 @@ async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, P
         let is_settling = around.iter().any(|ranked| ranked.is_settling);
         return Ok(reply(page_body(around.into_iter().map(shown), None), is_settling));
     }
-    if let Some(cursor) = call.parameter("cursor")? {
+    if let Some(cursor) = call.parameter(CURSOR)? {
         query = query.after(cursor);
     }
     let found = query.read().await?;

@@ -10,6 +10,7 @@ use super::super::openapi::{
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::reserved::{CURSOR, LIMIT};
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
@@ -77,9 +78,9 @@ impl Action for Children {
 }
 
 async fn run(call: &Call, parent: &Entity, child: &Entity) -> Result<Reply, Problem> {
-    call.check_parameters(&["limit", "cursor", "with"])?;
+    call.check_parameters(&[LIMIT, CURSOR, "with"])?;
     let id = call.value(0);
-    let span = (call.limit()?.unwrap_or(20), call.parameter("cursor")?);
+    let span = (call.limit()?.unwrap_or(20), call.parameter(CURSOR)?);
     let found = call.db.children(&parent.name, id, Some(&child.name), span).await?;
     let Page { items, next, .. } = found.ok_or_else(|| not_found(parent, id))?;
     page(call, child, PageParts { items, next, ..PageParts::default() }).await

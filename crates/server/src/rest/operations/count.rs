@@ -9,6 +9,7 @@ use super::super::openapi::{Answer, Description, Group, PathValues, id, of_list,
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::parameters::value;
 use super::super::problem::Problem;
+use super::super::reserved::{CURSOR, LIMIT};
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
@@ -17,7 +18,7 @@ use super::list::check_path;
 use super::ranking::{bare, page, values_by};
 
 /// Parameters other than fields.
-const PARAMETERS: [&str; 3] = ["split", "limit", "cursor"];
+const PARAMETERS: [&str; 3] = ["split", LIMIT, CURSOR];
 /// Those of a count with windows.
 const WINDOW_PARAMETERS: [&str; 2] = ["window", "fill"];
 
@@ -112,7 +113,7 @@ async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem>
     let query = of.query(call, entity)?;
     let (split, window) = (call.parameter("split")?, call.parameter("window")?);
     // Validated also without `split`, where they have no effect.
-    let (limit, cursor) = (call.limit()?, call.parameter("cursor")?);
+    let (limit, cursor) = (call.limit()?, call.parameter(CURSOR)?);
     let is_filled = call.parsed("fill", "`true` or `false`")?.unwrap_or(false);
     if split.is_none() && window.is_none() {
         if is_filled {

@@ -11,9 +11,10 @@ use super::super::openapi::{
     of_list, of_queries, of_tags, spoken, with_article, with_others,
 };
 use super::super::operation::{Access, Action, Operation, Running};
-use super::super::parameters::{Requested, RequestedList, TOTAL};
+use super::super::parameters::{Requested, RequestedList};
 use super::super::path_queries::PathQueries;
 use super::super::problem::{Kind, Problem};
+use super::super::reserved::{CURSOR, REVERSE, TOTAL};
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
@@ -47,9 +48,9 @@ impl Action for ListPage {
         query.extend(of_tags(entity, queries));
         if !queries.lists.is_empty() {
             query.extend([limit(20, "Maximum number of results."), cursor()]);
-            query.push(flag("reverse", "Start at the end of the list."));
+            query.push(flag(REVERSE, "Start at the end of the list."));
             let about = "Include the total number of matches.";
-            query.extend(entity.has_ordinals().then(|| flag("total", about)));
+            query.extend(entity.has_ordinals().then(|| flag(TOTAL, about)));
         }
         query.extend(with_others(model, queries.entity));
         Description {
@@ -100,7 +101,7 @@ async fn run(call: &Call, model: &Model, queries: &PathQueries) -> Result<Reply,
             // Validated, but without effect: there is one page at most.
             call.limit()?;
             call.is_reversed()?;
-            if call.parameter("cursor")?.is_some() {
+            if call.parameter(CURSOR)?.is_some() {
                 let detail = "A unique value matches at most one entity: omit `cursor`.";
                 return Err(Problem::new(Kind::BadCursor, detail));
             }
@@ -159,7 +160,7 @@ fn paged(call: &Call, mut query: ListQuery) -> Result<ListQuery, Problem> {
     if let Some(limit) = call.limit()? {
         query = query.limit(limit);
     }
-    Ok(match call.parameter("cursor")? {
+    Ok(match call.parameter(CURSOR)? {
         Some(cursor) => query.after(cursor),
         None => query,
     })
@@ -182,7 +183,7 @@ fn check_countable(call: &Call, entity: &Entity, list: &RequestedList) -> Result
 }
 
 fn wants_total(call: &Call) -> Result<bool, Problem> {
-    Ok(call.parsed("total", "`true` or `false`")?.unwrap_or(false))
+    Ok(call.parsed(TOTAL, "`true` or `false`")?.unwrap_or(false))
 }
 
 fn summary(entity: &Entity, queries: &PathQueries) -> String {

@@ -11,6 +11,7 @@ use super::super::openapi::{
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::reserved::LIMIT;
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
@@ -63,7 +64,7 @@ impl Action for Read {
 async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     let (id, known) = (call.value(0), call.if_none_match()?);
     if let Some(with) = call.parameter("with")? {
-        call.check_parameters(&["with", "limit"])?;
+        call.check_parameters(&["with", LIMIT])?;
         let tree = call.db.tree(&entity.name, id, with, call.limit()?).await?;
         let tree = tree.ok_or_else(|| not_found(entity, id))?;
         // The version covers the entity only, not the related ones, so there is no 304.

@@ -17,6 +17,7 @@ use super::super::openapi::{
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::path_queries::PathQueries;
 use super::super::problem::Problem;
+use super::super::reserved::{self, CURSOR, PREFIX};
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
@@ -48,9 +49,9 @@ impl ValuesOf {
     /// The parameters other than fields.
     fn paging(self) -> &'static [&'static str] {
         match self {
-            ValuesOf::Facets => &["limit"],
-            ValuesOf::Facet => &["limit", "cursor"],
-            ValuesOf::TagKeys(_) | ValuesOf::TagValues(_) => &["limit", "cursor", "prefix"],
+            ValuesOf::Facets => &[reserved::LIMIT],
+            ValuesOf::Facet => &[reserved::LIMIT, CURSOR],
+            ValuesOf::TagKeys(_) | ValuesOf::TagValues(_) => &[reserved::LIMIT, CURSOR, PREFIX],
         }
     }
 }
@@ -102,7 +103,7 @@ impl Action for CountValues {
         let mut parameters = of_queries(entity, queries);
         parameters.extend(of_tags(entity, queries));
         let prefix =
-            query("prefix", "Return only those that start with this.", json!({ "type": "string" }));
+            query(PREFIX, "Return only those that start with this.", json!({ "type": "string" }));
         let paging = [limit(LIMIT, "Maximum number of results."), cursor(), prefix];
         let is_taken = |name: &str| of.paging().contains(&name);
         parameters.extend(paging.into_iter().filter(|one| is_taken(&one.name)));
@@ -151,13 +152,13 @@ async fn run(
     let facets = &entity.list(list.list).facets;
     check_path(call, model, (entity, &queries.in_path)).await?;
     let mut query = list.query.limit(call.limit()?.unwrap_or(LIMIT));
-    if let Some(cursor) = call.parameter("cursor")? {
+    if let Some(cursor) = call.parameter(CURSOR)? {
         query = query.after(cursor);
     }
     // The facet or key follows the field values in the path.
     let named = call.value(queries.in_path.len());
     let find = |field: FieldId| -> Result<FindTags, Problem> {
-        let prefix = call.parameter("prefix")?.unwrap_or_default().to_owned();
+        let prefix = call.parameter(PREFIX)?.unwrap_or_default().to_owned();
         Ok(FindTags { field: Some(entity.field(field).name.clone()), key: None, prefix })
     };
     let body = match *of {
