@@ -241,6 +241,17 @@ pub enum Error {
         /// When the newer model was created, in milliseconds since 1970.
         since_ms: i64,
     },
+    /// The lists of a model need more indexes than a table of this store can have.
+    #[error(
+        "The lists of an entity need {needed} indexes, and a table of this store has at most {limit}: \
+         declare fewer lists, or use a store without this limit, such as the embedded engine."
+    )]
+    TooManyIndexes {
+        /// How many the model needs.
+        needed: usize,
+        /// The limit of the store.
+        limit: usize,
+    },
     /// The table is being filled by a copy that is not finished.
     #[error(
         "The table holds an unfinished copy: run the same `keyloom copy` again to finish it, or remove \

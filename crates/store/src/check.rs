@@ -4,22 +4,23 @@
 use keyloom_value::Item;
 
 use crate::decide::decide;
+use crate::limits::GLOBAL_INDEXES_MAX;
 use crate::{
     Alteration, BatchGet, BatchWrite, CancelReason, Delete, Error, Get, Put, Query, Scan, Specs,
     TableName, TableSpec, TransactAction, TransactGet, TransactWrite, UpdateItem, validate,
 };
 
 impl TableSpec {
-    /// Checks whether such a table can exist.
+    /// Checks whether such a table can exist in DynamoDB.
     pub fn check(&self) -> Result<(), Error> {
-        Ok(validate::table_spec(self)?)
+        Ok(validate::table_spec(self, GLOBAL_INDEXES_MAX)?)
     }
 }
 
 impl Alteration {
-    /// Checks whether the table can be altered like this.
+    /// Checks whether the table can be altered like this in DynamoDB.
     pub fn check(&self, specs: Specs<'_>, table: &TableName) -> Result<(), Error> {
-        validate::alteration(&*specs(table)?, self)
+        validate::alteration(&*specs(table)?, self, GLOBAL_INDEXES_MAX)
     }
 }
 

@@ -17,6 +17,8 @@ pub(crate) const SORT_KEY_BYTES_MAX: usize = 1024;
 
 /// Global indexes of a table.
 pub(crate) const GLOBAL_INDEXES_MAX: usize = 20;
+/// Global indexes of a table in the stores of this crate, which do not need DynamoDB's limit.
+pub(crate) const OWN_GLOBAL_INDEXES_MAX: usize = 200;
 /// Local indexes of a table.
 pub(crate) const LOCAL_INDEXES_MAX: usize = 5;
 /// Partition attributes of a global index, and as many sort attributes again.

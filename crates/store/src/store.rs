@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use keyloom_value::Item;
 
+use crate::limits::GLOBAL_INDEXES_MAX;
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Get, Page, Put, Query,
     ReadChanges, Scan, Sets, Shard, TableDescription, TableName, TableSpec, TransactGet,
@@ -85,6 +86,10 @@ pub trait Store: Read {
     /// returned.
     fn opening(&self) -> Option<u64> {
         None
+    }
+    /// The maximum number of global indexes of a table: DynamoDB's, unless a store allows more.
+    fn indexes_max(&self) -> usize {
+        GLOBAL_INDEXES_MAX
     }
     /// Whether transactions can add to numbers ([`AddNumber`](crate::AddNumber)).
     fn adds_numbers(&self) -> bool {

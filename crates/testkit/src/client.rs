@@ -102,6 +102,10 @@ impl Client {
         block_on(self.store.changes(read))
     }
 
+    pub fn indexes_max(&self) -> usize {
+        self.store.indexes_max()
+    }
+
     pub fn adds_numbers(&self) -> bool {
         self.store.adds_numbers()
     }

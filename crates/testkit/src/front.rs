@@ -45,6 +45,10 @@ macro_rules! calls {
                 self.behind().adds_numbers()
             }
 
+            fn indexes_max(&self) -> usize {
+                self.behind().indexes_max()
+            }
+
             $(fn $read(&self, $($read_arg: $read_type),*) -> Answer<'_, $read_result> {
                 self.behind().$read($($read_arg),*)
             })*
@@ -74,6 +78,10 @@ macro_rules! calls {
 
             fn adds_numbers(&self) -> bool {
                 self.0.adds_numbers()
+            }
+
+            fn indexes_max(&self) -> usize {
+                self.0.indexes_max()
             }
 
             $(fn $write(&self, $($write_arg: $write_type),*) -> Answer<'_, $write_result> {

@@ -43,8 +43,11 @@ pub(super) async fn run(endpoint: &Endpoint, params: Params<'_>) -> Result<Strin
     }
     let name = spec.name.clone();
     let feed = if stream.is_some() { Feed::Images } else { Feed::Off };
+    let refused = |error| refusal::table_fault(endpoint, &name, error);
+    // The store may allow more than the service does.
+    spec.check().map_err(refused)?;
     let created = endpoint.store.create_table(TableSpec { feed, ..spec }).await;
-    let table = created.map_err(|error| refusal::table_fault(endpoint, &name, error))?;
+    let table = created.map_err(refused)?;
     let index_throughput: BTreeMap<String, Throughput> = shape
         .global
         .iter()

@@ -1,5 +1,7 @@
 //! `UpdateTable`.
 
+use std::sync::Arc;
+
 use keyloom_store::{Alteration, Feed, IndexName, IndexScope, TableDescription, TableName};
 
 use crate::wire::{Fault, FaultCode};
@@ -322,8 +324,13 @@ async fn change_index(
         IndexChange::Delete(name) => Alteration::DropIndex(index_name(name)?),
         IndexChange::Update(..) => return Ok(()),
     };
+    let refused = |error| refusal::table_fault(endpoint, table, error);
+    let described = endpoint.store.describe_table(table.clone()).await.map_err(refused)?;
+    // The store may allow more than the service does.
+    let spec = Arc::new(described.spec);
+    alteration.check(&|_| Ok(Arc::clone(&spec)), table).map_err(refused)?;
     let altered = endpoint.store.alter_table(table.clone(), alteration).await;
-    altered.map(drop).map_err(|error| refusal::table_fault(endpoint, table, error))
+    altered.map(drop).map_err(refused)
 }
 
 fn index_name(name: &str) -> Result<IndexName, Fault> {

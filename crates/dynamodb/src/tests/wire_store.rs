@@ -256,8 +256,12 @@ impl Store for WireStore {
                 return self.store.create_table(spec).await;
             }
             let (body, name) = (requests::create_table(&spec), spec.name.clone());
-            let direct = self.store.create_table(spec);
-            self.call("CreateTable", body, async { direct.await.map(drop) }, |_| ()).await?;
+            let direct = async {
+                // The store alone allows more indexes.
+                spec.check()?;
+                self.store.create_table(spec).await.map(drop)
+            };
+            self.call("CreateTable", body, direct, |_| ()).await?;
             self.store.describe_table(name).await
         })
     }
@@ -271,11 +275,17 @@ impl Store for WireStore {
                 return self.store.alter_table(table, change).await;
             }
             let now = self.store.describe_table(table.clone()).await.ok();
-            let ttl = now.and_then(|now| now.spec.ttl);
-            let ttl = ttl.as_ref().map(|name| name.as_str());
+            let now = now.map(|now| Arc::new(now.spec));
+            let ttl = now.as_ref().and_then(|now| now.ttl.as_ref()).map(|name| name.as_str());
             let (operation, body) = requests::alter_table(&table, &change, ttl);
-            let direct = self.store.alter_table(table.clone(), change);
-            self.call(operation, body, async { direct.await.map(drop) }, |_| ()).await?;
+            let direct = async {
+                // The store alone allows more indexes.
+                if let Some(now) = &now {
+                    change.check(&|_| Ok(Arc::clone(now)), &table)?;
+                }
+                self.store.alter_table(table.clone(), change.clone()).await.map(drop)
+            };
+            self.call(operation, body, direct, |_| ()).await?;
             self.store.describe_table(table).await
         })
     }

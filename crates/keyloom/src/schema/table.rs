@@ -17,11 +17,15 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// If the model or the name of the table is invalid.
+    /// If the model or the name of the table is invalid, or the model needs more indexes than a table of
+    /// DynamoDB can have.
     pub fn table_spec(model: &str, table: &str) -> Result<TableSpec, Error> {
         let model = keyloom_model::check(model).map_err(Error::Model)?;
         let table = TableName::new(table).map_err(StoreError::from)?;
-        table_spec(&table, &Layout::new(model, 1, &Item::new()).keeping(Matching::Chunks))
+        let spec =
+            table_spec(&table, &Layout::new(model, 1, &Item::new()).keeping(Matching::Chunks))?;
+        spec.check()?;
+        Ok(spec)
     }
 }
 
@@ -43,6 +47,10 @@ pub(crate) async fn ensure_table(
     layout: &Layout,
 ) -> Result<(), Error> {
     let spec = table_spec(table, layout)?;
+    let (needed, limit) = (spec.indexes.len(), store.indexes_max());
+    if needed > limit {
+        return Err(Error::TooManyIndexes { needed, limit });
+    }
     let described = match store.describe_table(table.clone()).await {
         Ok(described) => described,
         Err(StoreError::TableNotFound { .. }) => {

@@ -36,6 +36,7 @@ mod large_openings;
 mod large_random;
 mod last_pages;
 mod leases;
+mod many_lists;
 mod matching;
 mod matching_kept;
 mod once;

@@ -126,6 +126,10 @@ impl Front for Plain {
     fn adds_numbers(&self) -> bool {
         false
     }
+
+    fn indexes_max(&self) -> usize {
+        20
+    }
 }
 
 /// A store without sets and additions, in memory.

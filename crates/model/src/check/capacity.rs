@@ -26,7 +26,7 @@ pub(crate) fn check_capacity(
     if slots > SLOTS_MAX {
         let reason = format!("the lists of `{}` need {slots} indexes", name.text);
         let help = format!(
-            "a table has at most {SLOTS_MAX}; each list takes 1, or 2 with `facets`; each board with `rank`, \
+            "a table has at most {SLOTS_MAX}, and 20 on DynamoDB; each list takes 1, or 2 with `facets`; each board with `rank`, \
              `expires`, and tags and facets together take 1: declare fewer of them"
         );
         reporter.push(Report::new(Code::TooManyIndexes, name.span, reason).help(help));

@@ -11,8 +11,8 @@ use keyloom_value::{Item, Name, Value};
 
 use crate::model::{Board, Entity, List, ListId};
 
-/// Maximum number of slots: DynamoDB's limit of global secondary indexes.
-pub(crate) const SLOTS_MAX: usize = 20;
+/// Maximum number of slots. Stores can have a lower limit: DynamoDB's tables have 20 global indexes.
+pub(crate) const SLOTS_MAX: usize = 200;
 
 /// The stored name of the list by time of expiry; no list can have it.
 const EXPIRY: &str = "#expires";

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use keyloom_value::Item;
 
+use crate::limits::OWN_GLOBAL_INDEXES_MAX;
 use crate::slice::{Interrupt, interruptible, leave_interrupting, yield_point};
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Damage, Delete,
@@ -503,5 +504,9 @@ impl Store for Engine {
 
     fn adds_numbers(&self) -> bool {
         true
+    }
+
+    fn indexes_max(&self) -> usize {
+        OWN_GLOBAL_INDEXES_MAX
     }
 }

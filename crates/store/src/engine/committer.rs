@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
+use crate::limits::OWN_GLOBAL_INDEXES_MAX;
 use crate::{Error, Failure, TableName, Time, validate};
 
 use super::alter::{altered, created};
@@ -119,7 +120,7 @@ impl Committer {
                 self.replace_tree(*candidate).map(|()| Outcome::Nothing)
             }
             Operation::CreateTable(spec) => {
-                validate::table_spec(&spec)?;
+                validate::table_spec(&spec, OWN_GLOBAL_INDEXES_MAX)?;
                 let view = self.shared.view();
                 if view.catalog.table(&spec.name).is_ok() {
                     return Err(Error::TableExists { table: spec.name });
@@ -132,7 +133,7 @@ impl Committer {
             Operation::AlterTable(name, change) => {
                 let view = self.shared.view();
                 let table = view.catalog.table(&name)?;
-                validate::alteration(&table.spec, &change)?;
+                validate::alteration(&table.spec, &change, OWN_GLOBAL_INDEXES_MAX)?;
                 let record = altered(&view.catalog, table, change, self.log.next());
                 let spaces: Vec<SpaceId> = incomplete(&record.derived);
                 let id = record.id;

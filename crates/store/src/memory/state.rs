@@ -8,7 +8,7 @@ use keyloom_value::Item;
 use super::set;
 use super::table::{Stamp, Table};
 use crate::decide::decide;
-use crate::limits::{BATCH_GET_BYTES_MAX, TOKEN_TTL_MS};
+use crate::limits::{BATCH_GET_BYTES_MAX, OWN_GLOBAL_INDEXES_MAX, TOKEN_TTL_MS};
 use crate::numbers::{Added, added};
 use crate::{
     AddNumber, Alteration, BatchAction, BatchGet, BatchGot, BatchWrite, Cause, ChangePage, Delete,
@@ -59,7 +59,7 @@ impl State {
     }
 
     pub(super) fn create(&mut self, spec: TableSpec, now: Time) -> Result<TableDescription, Error> {
-        validate::table_spec(&spec)?;
+        validate::table_spec(&spec, OWN_GLOBAL_INDEXES_MAX)?;
         if self.tables.contains_key(&spec.name) {
             return Err(Error::TableExists { table: spec.name });
         }
@@ -76,7 +76,7 @@ impl State {
         change: Alteration,
     ) -> Result<TableDescription, Error> {
         let table = self.table_mut(name)?;
-        validate::alteration(&table.spec, &change)?;
+        validate::alteration(&table.spec, &change, OWN_GLOBAL_INDEXES_MAX)?;
         table.alter(change);
         Ok(table.description())
     }

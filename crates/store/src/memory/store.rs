@@ -6,6 +6,7 @@ use keyloom_value::Item;
 
 use super::state::State;
 use super::{column, page, set};
+use crate::limits::OWN_GLOBAL_INDEXES_MAX;
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Clock, ColumnPart, Delete, Get,
     ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName, SetPart,
@@ -141,6 +142,10 @@ impl Store for MemoryStore {
 
     fn adds_numbers(&self) -> bool {
         true
+    }
+
+    fn indexes_max(&self) -> usize {
+        OWN_GLOBAL_INDEXES_MAX
     }
 
     fn shards(&self, table: TableName) -> Answer<'_, Vec<Shard>> {

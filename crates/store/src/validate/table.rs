@@ -2,16 +2,14 @@
 
 use keyloom_value::Name;
 
-use crate::limits::{
-    GLOBAL_INDEXES_MAX, INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_BYTES_MAX, LOCAL_INDEXES_MAX,
-};
+use crate::limits::{INDEX_KEY_ATTRIBUTES_MAX, KEY_NAME_BYTES_MAX, LOCAL_INDEXES_MAX};
 use crate::{
     Alteration, ColumnSpec, Error, IndexProjection, IndexScope, IndexSpec, Invalid, KeySchema,
     TableSpec,
 };
 
-/// Checks whether such a table can exist.
-pub(crate) fn table_spec(spec: &TableSpec) -> Result<(), Invalid> {
+/// Checks whether such a table can exist in a store with so many global indexes.
+pub(crate) fn table_spec(spec: &TableSpec, indexes_max: usize) -> Result<(), Invalid> {
     table_key(spec)?;
     for (position, index) in spec.indexes.iter().enumerate() {
         if spec.indexes[..position].iter().any(|other| other.name == index.name) {
@@ -25,21 +23,25 @@ pub(crate) fn table_spec(spec: &TableSpec) -> Result<(), Invalid> {
             names.iter().try_for_each(short_name)?;
         }
     }
-    index_count(spec, IndexScope::Global)?;
-    index_count(spec, IndexScope::Local)?;
+    index_count(spec, IndexScope::Global, indexes_max)?;
+    index_count(spec, IndexScope::Local, LOCAL_INDEXES_MAX)?;
     key_types(spec)?;
     columns(&spec.columns)?;
     spec.ttl.iter().try_for_each(short_name)
 }
 
-/// Checks whether the table can be altered like this.
-pub(crate) fn alteration(spec: &TableSpec, change: &Alteration) -> Result<(), Error> {
+/// Checks whether the table can be altered like this in a store with so many global indexes.
+pub(crate) fn alteration(
+    spec: &TableSpec,
+    change: &Alteration,
+    indexes_max: usize,
+) -> Result<(), Error> {
     match change {
         Alteration::AddIndex(index) => {
             refuse_local(index)?;
             let mut altered = spec.clone();
             altered.indexes.push(index.clone());
-            Ok(table_spec(&altered)?)
+            Ok(table_spec(&altered, indexes_max)?)
         }
         Alteration::DropIndex(name) => {
             let index = spec.indexes.iter().find(|index| index.name == *name);
@@ -140,10 +142,10 @@ fn short_name(name: &Name) -> Result<(), Invalid> {
     }
 }
 
-fn index_count(spec: &TableSpec, scope: IndexScope) -> Result<(), Invalid> {
-    let (scope_name, limit) = match scope {
-        IndexScope::Global => ("global", GLOBAL_INDEXES_MAX),
-        IndexScope::Local => ("local", LOCAL_INDEXES_MAX),
+fn index_count(spec: &TableSpec, scope: IndexScope, limit: usize) -> Result<(), Invalid> {
+    let scope_name = match scope {
+        IndexScope::Global => "global",
+        IndexScope::Local => "local",
     };
     if spec.indexes.iter().filter(|index| index.scope == scope).count() > limit {
         return Err(Invalid::TooManyIndexes { scope: scope_name, limit });

@@ -23,7 +23,7 @@ pub(super) const CASES: &[Case] = claims![
     settings_are_altered_one_at_a_time,
     an_index_is_added_and_dropped,
     an_invalid_table_is_refused,
-    a_table_has_at_most_20_global_and_5_local_indexes,
+    a_table_has_a_maximum_of_global_and_5_local_indexes,
     an_invalid_alteration_is_refused,
 ];
 
@@ -238,7 +238,7 @@ fn an_invalid_table_is_refused(subject: &dyn Subject) {
     assert!(accepted(client.list_tables()).is_empty());
 }
 
-fn a_table_has_at_most_20_global_and_5_local_indexes(subject: &dyn Subject) {
+fn a_table_has_a_maximum_of_global_and_5_local_indexes(subject: &dyn Subject) {
     let client = Client::of(subject);
     let create = |globals: usize, locals: usize| {
         let owner = || KeySchema::partition("owner", KeyType::S);
@@ -247,9 +247,10 @@ fn a_table_has_at_most_20_global_and_5_local_indexes(subject: &dyn Subject) {
         let indexes = globals.chain(locals).collect();
         client.create_table(TableSpec { indexes, ..text_table("things") })
     };
-    refused(create(21, 0), Invalid::TooManyIndexes { scope: "global", limit: 20 });
+    let limit = client.indexes_max();
+    refused(create(limit + 1, 0), Invalid::TooManyIndexes { scope: "global", limit });
     refused(create(0, 6), Invalid::TooManyIndexes { scope: "local", limit: 5 });
-    assert_eq!(accepted(create(20, 5)).indexes.len(), 25);
+    assert_eq!(accepted(create(limit, 5)).indexes.len(), limit + 5);
 }
 
 fn an_invalid_alteration_is_refused(subject: &dyn Subject) {
@@ -257,7 +258,8 @@ fn an_invalid_alteration_is_refused(subject: &dyn Subject) {
     let by = |position: usize| {
         global(&format!("index-{position}"), KeySchema::partition("owner", KeyType::S))
     };
-    let indexes = (0..19).map(by).chain([local("by-rank", "rank", KeyType::N)]).collect();
+    let limit = client.indexes_max();
+    let indexes = (1..limit).map(by).chain([local("by-rank", "rank", KeyType::N)]).collect();
     let table = client.make(TableSpec { indexes, ..text_table("things") });
     let alter = |change| client.alter_table(&table, change);
     let add = |index| alter(Alteration::AddIndex(index));
@@ -265,13 +267,13 @@ fn an_invalid_alteration_is_refused(subject: &dyn Subject) {
     let fixed = || Invalid::LocalIndexFixed { index: index_name("by-rank") };
     refused(add(local("by-rank", "rank", KeyType::N)), fixed());
     refused(alter(Alteration::DropIndex(index_name("by-rank"))), fixed());
-    refused(add(by(0)), Invalid::IndexTwice { index: index_name("index-0") });
+    refused(add(by(1)), Invalid::IndexTwice { index: index_name("index-1") });
     let as_number = global("another", KeySchema::partition("owner", KeyType::N));
     refused(add(as_number), Invalid::KeyTypeConflict { attribute: "owner".into() });
     let missing = Error::IndexNotFound { table: table.clone(), index: index_name("missing") };
     refused(alter(Alteration::DropIndex(index_name("missing"))), missing);
     let nameless = Alteration::SetTtl(Some("".into()));
     refused(alter(nameless), Invalid::AttributeName { name: String::new() });
-    accepted(add(by(19)));
-    refused(add(by(20)), Invalid::TooManyIndexes { scope: "global", limit: 20 });
+    accepted(add(by(limit)));
+    refused(add(by(limit + 1)), Invalid::TooManyIndexes { scope: "global", limit });
 }
