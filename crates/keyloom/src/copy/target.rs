@@ -253,7 +253,7 @@ async fn is_empty(store: &dyn Store, table: &TableName) -> Result<bool, Error> {
 fn occupied(table: &TableName) -> Error {
     let reason = format!(
         "The table `{table}` of the target already contains data: copy into one that is empty or does \
-         not exist."
+         not exist. If a copy into it was interrupted, that copy was complete."
     );
     Error::Copy { reason }
 }
