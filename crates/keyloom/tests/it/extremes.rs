@@ -1,15 +1,14 @@
 //! Least and greatest values of counts: exact at any moment, whoever writes, whatever is deleted.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use keyloom::{Counted, Db, Item, Number, Value};
-use keyloom_store::Store;
 use keyloom_testkit::{ManualClock, Random};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, engine_at, open_any, plain_store};
+use crate::orders::{self, Order as _, change, shops, stores};
+use crate::rig::{assert_clean, open_any};
 
 const PLAIN: &str = r#"
 [entity.shop]
@@ -49,43 +48,29 @@ type Orders = BTreeMap<String, Order>;
 
 const NEW_YEAR_MS: i64 = 1_767_225_600_000;
 
-fn draw(random: &mut Random) -> Order {
-    let prices = ["0", "0.1", "-3.35", "19.99", "1e12", "9007199254740993", "9007199254740992"];
-    Order {
-        shop: random.pick::<&str>(&["s0", "s1"]),
-        channel: random.pick::<&str>(&["app", "web"]),
-        price: random.pick::<&str>(&prices).parse().expect("a number"),
-        items: random.chance(1, 2).then(|| random.below(9) as i64 - 4),
-        paid: random.below(3 * 86_400) as i64,
+impl orders::Order for Order {
+    const IDS: u64 = 12;
+
+    fn draw(random: &mut Random) -> Order {
+        let prices = ["0", "0.1", "-3.35", "19.99", "1e12", "9007199254740993", "9007199254740992"];
+        Order {
+            shop: random.pick::<&str>(&["s0", "s1"]),
+            channel: random.pick::<&str>(&["app", "web"]),
+            price: random.pick::<&str>(&prices).parse().expect("a number"),
+            items: random.chance(1, 2).then(|| random.below(9) as i64 - 4),
+            paid: random.below(3 * 86_400) as i64,
+        }
     }
-}
 
-fn write(db: &Db, id: &str, order: &Order) {
-    let price: serde_json::Number = order.price.to_string().parse().expect("a JSON number");
-    let Order { shop, channel, items, paid, .. } = order;
-    let (day, hour, minute) = (1 + paid / 86_400, paid / 3600 % 24, paid / 60 % 60);
-    let paid = format!("2026-01-{day:02}T{hour:02}:{minute:02}:{:02}Z", paid % 60);
-    let order = json!({
-        "id": id, "shop": shop, "channel": channel, "price": price, "items": items, "paid": paid,
-    });
-    block_on(db.put("order", id, &order)).expect("it is written");
-}
-
-fn change(db: &Db, orders: &mut Orders, random: &mut Random) {
-    let id = format!("o{}", random.below(12));
-    if orders.contains_key(&id) && random.chance(1, 3) {
-        block_on(db.delete("order", &id)).expect("it is deleted");
-        orders.remove(&id);
-        return;
-    }
-    let order = draw(random);
-    write(db, &id, &order);
-    orders.insert(id, order);
-}
-
-fn shops(db: &Db) {
-    for shop in ["s0", "s1"] {
-        block_on(db.put("shop", shop, &json!({ "id": shop }))).expect("a shop");
+    fn write(&self, db: &Db, id: &str) {
+        let price: serde_json::Number = self.price.to_string().parse().expect("a JSON number");
+        let Order { shop, channel, items, paid, .. } = self;
+        let (day, hour, minute) = (1 + paid / 86_400, paid / 3600 % 24, paid / 60 % 60);
+        let paid = format!("2026-01-{day:02}T{hour:02}:{minute:02}:{:02}Z", paid % 60);
+        let order = json!({
+            "id": id, "shop": shop, "channel": channel, "price": price, "items": items, "paid": paid,
+        });
+        block_on(db.put("order", id, &order)).expect("it is written");
     }
 }
 
@@ -140,10 +125,6 @@ fn check(db: &Db, orders: &Orders) {
     }
 }
 
-fn stores(clock: &ManualClock) -> [Arc<dyn Store>; 2] {
-    [Arc::new(engine_at(clock)), plain_store(clock)]
-}
-
 #[test]
 fn the_least_and_the_greatest_value_match_a_naive_search_on_every_store() {
     for seed in 0..4 {
@@ -170,8 +151,8 @@ fn a_large_deletion_takes_the_extremes_at_once() {
         let (mut orders, mut random) = (Orders::new(), Random::new(1));
         shops(&db);
         for number in 0..120 {
-            let (id, order) = (format!("o{number}"), draw(&mut random));
-            write(&db, &id, &order);
+            let (id, order) = (format!("o{number}"), Order::draw(&mut random));
+            order.write(&db, &id);
             orders.insert(id, order);
         }
         check(&db, &orders);
@@ -218,7 +199,7 @@ fn a_search_reads_a_few_rows_however_many_values_there_are_and_were() {
             items: None,
             paid: 0,
         };
-        (0..300).for_each(|price| write(&db, &format!("o{price}"), &order(price)));
+        (0..300).for_each(|price| order(price).write(&db, &format!("o{price}")));
         for price in (0..100).chain(200..300) {
             block_on(db.delete("order", &format!("o{price}"))).expect("it is deleted");
         }

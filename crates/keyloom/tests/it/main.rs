@@ -43,6 +43,7 @@ mod once;
 mod once_random;
 mod operations;
 mod order_of_creation;
+mod orders;
 mod pages;
 mod parts;
 mod power;

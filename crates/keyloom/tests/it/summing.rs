@@ -11,9 +11,12 @@ use keyloom_testkit::{ManualClock, Random};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, each_store, engine_at, findings, open, open_any, plain_store};
+use crate::orders::{self, Order as _, change, shops, stores};
+use crate::rig::{assert_clean, each_store, engine_at, findings, open, open_any};
 
-const SHOP: &str = r#"
+/// The shop, with these counts of orders.
+fn model(counts: &str) -> String {
+    let entities = r#"
 [entity.shop]
 id = "given"
 
@@ -24,23 +27,22 @@ on_parent_delete = "cascade"
 fields.status = "enum(open, paid)"
 fields.price  = "number"
 fields.items  = "int?"
+"#;
+    format!("{entities}{counts}")
+}
+
+fn summed() -> String {
+    model(
+        r#"
 count.revenue = { by = "shop", split = ["status"], sum = ["price", "items"] }
 count.all     = { sum = "price", where = { status = "paid" }, shards = 3 }
-"#;
+"#,
+    )
+}
 
-const UNSUMMED: &str = r#"
-[entity.shop]
-id = "given"
-
-[entity.order]
-id = "given"
-parent = "shop"
-on_parent_delete = "cascade"
-fields.status = "enum(open, paid)"
-fields.price  = "number"
-fields.items  = "int?"
-count.revenue = { by = "shop", split = ["status"] }
-"#;
+fn unsummed() -> String {
+    model(r#"count.revenue = { by = "shop", split = ["status"] }"#)
+}
 
 fn number(text: &str) -> Number {
     text.parse().expect("a number")
@@ -55,20 +57,28 @@ struct Order {
     items: Option<i64>,
 }
 
-fn draw(random: &mut Random) -> Order {
-    let prices = ["0", "0.1", "0.2", "-3.35", "19.99", "1e12", "9007199254740993"];
-    Order {
-        shop: format!("s{}", random.below(2)),
-        status: random.pick::<&str>(&["open", "paid"]),
-        price: number(random.pick::<&str>(&prices)),
-        items: random.chance(1, 2).then(|| random.below(9) as i64 - 4),
-    }
-}
-
 fn document(id: &str, order: &Order) -> serde_json::Value {
     let price: serde_json::Number = order.price.to_string().parse().expect("a JSON number");
     let Order { shop, status, items, .. } = order;
     json!({ "id": id, "shop": shop, "status": status, "price": price, "items": items })
+}
+
+impl orders::Order for Order {
+    const IDS: u64 = 12;
+
+    fn draw(random: &mut Random) -> Order {
+        let prices = ["0", "0.1", "0.2", "-3.35", "19.99", "1e12", "9007199254740993"];
+        Order {
+            shop: format!("s{}", random.below(2)),
+            status: random.pick::<&str>(&["open", "paid"]),
+            price: number(random.pick::<&str>(&prices)),
+            items: random.chance(1, 2).then(|| random.below(9) as i64 - 4),
+        }
+    }
+
+    fn write(&self, db: &Db, id: &str) {
+        block_on(db.put("order", id, &document(id, self))).expect("it is written");
+    }
 }
 
 type Orders = BTreeMap<String, Order>;
@@ -113,34 +123,12 @@ fn check(db: &Db, orders: &Orders) {
     assert_eq!(all, expected(&paid, false));
 }
 
-fn change(db: &Db, orders: &mut Orders, random: &mut Random) {
-    let id = format!("o{}", random.below(12));
-    let order = draw(random);
-    match orders.contains_key(&id) {
-        true if random.chance(1, 3) => {
-            block_on(db.delete("order", &id)).expect("it is deleted");
-            orders.remove(&id);
-        }
-        _ => {
-            block_on(db.put("order", &id, &document(&id, &order))).expect("it is written");
-            orders.insert(id, order);
-        }
-    }
-}
-
-fn shops(db: &Db) {
-    for shop in ["s0", "s1"] {
-        block_on(db.put("shop", shop, &json!({ "id": shop }))).expect("a shop");
-    }
-}
-
 #[test]
 fn sums_and_averages_match_a_naive_sum_on_every_store() {
     for seed in 0..6 {
         let clock = ManualClock::new();
-        let stores: [Arc<dyn Store>; 2] = [Arc::new(engine_at(&clock)), plain_store(&clock)];
-        for store in stores {
-            let db = open_any(SHOP, &store, &clock);
+        for store in stores(&clock) {
+            let db = open_any(&summed(), &store, &clock);
             let (mut orders, mut random) = (Orders::new(), Random::new(seed));
             shops(&db);
             for _ in 0..40 {
@@ -156,7 +144,7 @@ fn sums_and_averages_match_a_naive_sum_on_every_store() {
 #[test]
 fn a_group_comes_back_after_it_was_emptied() {
     each_store(|store| {
-        let db = block_on(open(SHOP, store));
+        let db = block_on(open(&summed(), store));
         shops(&db);
         let order = |price: &str| Order {
             shop: "s0".to_owned(),
@@ -178,16 +166,14 @@ fn a_group_comes_back_after_it_was_emptied() {
 /// Too many orders for one transaction: they are taken from the sums at one moment.
 #[test]
 fn a_large_deletion_takes_from_sums_at_once() {
-    for is_plain in [false, true] {
-        let clock = ManualClock::new();
-        let store: Arc<dyn Store> =
-            if is_plain { plain_store(&clock) } else { Arc::new(engine_at(&clock)) };
-        let db = open_any(SHOP, &store, &clock);
+    let clock = ManualClock::new();
+    for store in stores(&clock) {
+        let db = open_any(&summed(), &store, &clock);
         let (mut orders, mut random) = (Orders::new(), Random::new(1));
         shops(&db);
         for number in 0..150 {
-            let (id, order) = (format!("o{number}"), draw(&mut random));
-            block_on(db.put("order", &id, &document(&id, &order))).expect("it is written");
+            let (id, order) = (format!("o{number}"), Order::draw(&mut random));
+            order.write(&db, &id);
             orders.insert(id, order);
         }
         check(&db, &orders);
@@ -201,9 +187,8 @@ fn a_large_deletion_takes_from_sums_at_once() {
 #[test]
 fn a_sum_that_would_not_be_exact_is_refused_before_it_is_written() {
     let clock = ManualClock::new();
-    let stores: [Arc<dyn Store>; 2] = [Arc::new(engine_at(&clock)), plain_store(&clock)];
-    for store in stores {
-        let db = open_any(SHOP, &store, &clock);
+    for store in stores(&clock) {
+        let db = open_any(&summed(), &store, &clock);
         shops(&db);
         let put = |id: &str, price: &str| {
             let (shop, status) = ("s0".to_owned(), "paid");
@@ -226,20 +211,18 @@ fn a_sum_that_would_not_be_exact_is_refused_before_it_is_written() {
 
 #[test]
 fn sums_are_built_for_existing_entities_and_forgotten() {
-    for is_plain in [false, true] {
-        let clock = ManualClock::new();
-        let store: Arc<dyn Store> =
-            if is_plain { plain_store(&clock) } else { Arc::new(engine_at(&clock)) };
+    let clock = ManualClock::new();
+    for store in stores(&clock) {
         let (mut orders, mut random) = (Orders::new(), Random::new(7));
-        let db = open_any(UNSUMMED, &store, &clock);
+        let db = open_any(&unsummed(), &store, &clock);
         shops(&db);
         (0..30).for_each(|_| change(&db, &mut orders, &mut random));
         for _ in 0..2 {
-            let db = open_any(SHOP, &store, &clock);
+            let db = open_any(&summed(), &store, &clock);
             block_on(db.backfill(|_| {})).expect("it is built");
             check(&db, &orders);
             assert_clean(&db);
-            let db = open_any(UNSUMMED, &store, &clock);
+            let db = open_any(&unsummed(), &store, &clock);
             block_on(db.backfill(|_| {})).expect("it is built");
             (0..10).for_each(|_| change(&db, &mut orders, &mut random));
             assert_clean(&db);
@@ -251,7 +234,7 @@ fn sums_are_built_for_existing_entities_and_forgotten() {
 fn wrong_sums_are_found_and_repaired() {
     let clock = ManualClock::new();
     let store: Arc<dyn Store> = Arc::new(engine_at(&clock));
-    let db = open_any(SHOP, &store, &clock);
+    let db = open_any(&summed(), &store, &clock);
     let (mut orders, mut random) = (Orders::new(), Random::new(3));
     shops(&db);
     (0..20).for_each(|_| change(&db, &mut orders, &mut random));

@@ -11,7 +11,8 @@ use keyloom_testkit::{ManualClock, Random};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{assert_clean, engine_at, open_any, plain_store};
+use crate::orders::{self, Order as _, change, shops, stores};
+use crate::rig::{assert_clean, engine_at, open_any};
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
@@ -43,46 +44,33 @@ struct Order {
 
 type Orders = BTreeMap<String, Order>;
 
-fn draw(random: &mut Random) -> Order {
-    let near = random.pick::<i64>(&[SPRING_MS, AUTUMN_MS, AUTUMN_MS + 40 * DAY_MS]);
-    let paid_ms = near + (random.below(6 * 24 * 60) as i64 - 3 * 24 * 60) * 60_000;
-    Order {
-        shop: random.pick::<&str>(&["s0", "s1"]),
-        channel: format!("c{}", random.below(3)),
-        price: random.below(9) as i64 - 3,
-        paid_ms: random.chance(9, 10).then_some(paid_ms),
-    }
-}
+impl orders::Order for Order {
+    const IDS: u64 = 30;
 
-fn write(db: &Db, id: &str, order: &Order) {
-    let Order { shop, channel, price, paid_ms } = order;
-    let paid = paid_ms.map(rfc_3339);
-    let order = json!({ "id": id, "shop": shop, "channel": channel, "price": price, "paid": paid });
-    block_on(db.put("order", id, &order)).expect("it is written");
+    fn draw(random: &mut Random) -> Order {
+        let near = random.pick::<i64>(&[SPRING_MS, AUTUMN_MS, AUTUMN_MS + 40 * DAY_MS]);
+        let paid_ms = near + (random.below(6 * 24 * 60) as i64 - 3 * 24 * 60) * 60_000;
+        Order {
+            shop: random.pick::<&str>(&["s0", "s1"]),
+            channel: format!("c{}", random.below(3)),
+            price: random.below(9) as i64 - 3,
+            paid_ms: random.chance(9, 10).then_some(paid_ms),
+        }
+    }
+
+    fn write(&self, db: &Db, id: &str) {
+        let Order { shop, channel, price, paid_ms } = self;
+        let paid = paid_ms.map(rfc_3339);
+        let order =
+            json!({ "id": id, "shop": shop, "channel": channel, "price": price, "paid": paid });
+        block_on(db.put("order", id, &order)).expect("it is written");
+    }
 }
 
 /// A time in RFC 3339.
 fn rfc_3339(time_ms: i64) -> String {
     let (date, clock) = date_and_clock(time_ms);
     format!("{date}T{clock}Z")
-}
-
-fn shops(db: &Db) {
-    for shop in ["s0", "s1"] {
-        block_on(db.put("shop", shop, &json!({ "id": shop }))).expect("a shop");
-    }
-}
-
-fn change(db: &Db, orders: &mut Orders, random: &mut Random) {
-    let id = format!("o{}", random.below(30));
-    if orders.contains_key(&id) && random.chance(1, 3) {
-        block_on(db.delete("order", &id)).expect("it is deleted");
-        orders.remove(&id);
-        return;
-    }
-    let order = draw(random);
-    write(db, &id, &order);
-    orders.insert(id, order);
 }
 
 /// The date and the time of day, by counting days.
@@ -192,10 +180,6 @@ fn check_windows(db: &Db, orders: &Orders, unit: &str, limit: u32) {
             pages(&query, limit).iter().map(|c| (name(c, ""), number_of(c))).collect();
         assert_eq!(whole, all.into_iter().collect::<Vec<_>>(), "{shop}");
     }
-}
-
-fn stores(clock: &ManualClock) -> [Arc<dyn Store>; 2] {
-    [Arc::new(engine_at(clock)), plain_store(clock)]
 }
 
 #[test]
@@ -310,7 +294,7 @@ fn a_range_of_windows_costs_what_it_returns() {
                 price: 1,
                 paid_ms: Some(AUTUMN_MS + day * DAY_MS),
             };
-            write(&db, &format!("o{channel}-{day}"), &order);
+            order.write(&db, &format!("o{channel}-{day}"));
         }
     }
     let query = db.count("order", "revenue").by("shop", "s0").limit(1000);
