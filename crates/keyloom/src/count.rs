@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use keyloom_model::{Count, CountId, Entity, FieldId, FieldType, SumTooLong};
-use keyloom_query::{CountNumber, CountPage, CountRequest, ReadCost, RequestError, WindowRange};
+use keyloom_query::{CountNumber, CountPage, CountRequest, ReadCost, WindowRange};
 use keyloom_value::{Item, Name, Value};
 
 use crate::answer::Answer;
@@ -125,8 +125,8 @@ impl CountQuery {
         self
     }
 
-    /// Returns the number of entities, without split and windows. Expired entities count until [`Db::expire`] has
-    /// deleted them.
+    /// Returns the number of entities, without split and windows. Expired entities count until
+    /// [`Db::expire`] has deleted them.
     ///
     /// # Errors
     ///
@@ -153,7 +153,8 @@ impl CountQuery {
     /// # Errors
     ///
     /// If the count does not exist, a value is missing or not one of its field, a field is not a `split`
-    /// field, the count has no windows or the range is not one of windows, the cursor belongs to another query, or the store fails.
+    /// field, the count has no windows or the range is not one of windows, the cursor belongs to another
+    /// query, or the store fails.
     pub fn read(&self) -> Answer<'_, Counts> {
         Box::pin(async move {
             let schema = self.ready_schema().await?;
@@ -209,13 +210,14 @@ impl CountQuery {
         let request = self.request(schema)?;
         let (cursors, after) = (&self.db.shared.cursor_key, self.after.as_deref());
         let (_, entity) = find_entity(schema, &self.entity)?;
-        if self.db.snapshot.is_none() && !entity.count(request.count).extremes().is_empty() {
-            // A number and its least value are in different rows.
-            let db = self.db.at_one_moment().await?;
-            return Ok(db.reader(schema).count(&request, cursors, after).await?);
-        }
-        let page = self.db.reader(schema).count(&request, cursors, after).await?;
-        if !page.is_torn || self.db.snapshot.is_some() {
+        // A number and its least value are in different rows.
+        let is_apart = !entity.count(request.count).extremes().is_empty();
+        let db = match is_apart && self.db.snapshot.is_none() {
+            true => self.db.at_one_moment().await?,
+            false => self.db.clone(),
+        };
+        let page = db.reader(schema).count(&request, cursors, after).await?;
+        if !page.is_torn || db.snapshot.is_some() {
             return Ok(page);
         }
         // What deletions subtract from a counter is in rows beside it, perhaps on the next page. Without
@@ -269,9 +271,7 @@ impl CountQuery {
 
     fn window_range(&self, count: &Count) -> Result<Option<WindowRange>, Error> {
         let Some(range) = &self.windows else { return Ok(None) };
-        let none = || RequestError::NoWindows { count: count.name.clone() };
-        let window = count.window.as_ref().ok_or_else(none).map_err(Error::Request)?;
-        let range = WindowRange::read(range, window).map_err(Error::Request)?;
+        let range = WindowRange::read(range, count).map_err(Error::Request)?;
         Ok(Some(WindowRange { is_filled: self.is_filled, ..range }))
     }
 

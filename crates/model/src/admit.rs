@@ -164,17 +164,26 @@ impl Entity {
     /// An absent optional field that has a default becomes null, so that
     /// [`admit`](Entity::admit) turns the external form into exactly what was stored.
     pub fn to_external(&self, fields: &Item) -> Item {
-        let present = fields.iter().map(|(name, value)| {
-            let field = self.fields.iter().find(|field| field.name == name.as_str());
-            let value = field.map_or_else(|| value.clone(), |field| field.of.to_external(value));
-            (name.clone(), value)
-        });
         let absent = self.settable_fields().filter(|field| {
             field.default.is_some()
                 && field.presence == Presence::Optional
                 && !fields.contains(&field.name)
         });
-        present.chain(absent.map(|field| (Name::from(&field.name), Value::Null))).collect()
+        let absent = absent.map(|field| (Name::from(&field.name), Value::Null));
+        self.external_values(fields).chain(absent).collect()
+    }
+
+    /// Returns the external form of some values of fields. Unlike [`Entity::to_external`], it says
+    /// nothing about other fields.
+    pub fn external_values<'v>(
+        &'v self,
+        values: &'v Item,
+    ) -> impl Iterator<Item = (Name, Value)> + 'v {
+        values.iter().map(|(name, value)| {
+            let field = self.fields.iter().find(|field| field.name == name.as_str());
+            let value = field.map_or_else(|| value.clone(), |field| field.of.to_external(value));
+            (name.clone(), value)
+        })
     }
 }
 

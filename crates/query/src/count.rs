@@ -8,7 +8,8 @@ use keyloom_model::{Amount, Breakdown, Count, CountKeys, FieldId};
 use keyloom_store::Direction;
 use keyloom_value::{Item, Value};
 
-use crate::count_filter::{CountFilter, Fit, Wanted};
+use crate::count_filter::{CountFilter, Fit, Wanted, start_ms};
+use crate::count_request::window_of;
 use crate::count_windows::{FilledWindows, ReadUpTo};
 use crate::fingerprint::Fingerprint;
 use crate::partition::{MergedRequest, Partition};
@@ -188,8 +189,7 @@ impl<'q> CountQuery<'q> {
             sum.values.get(place).cloned()
         };
         let values = self.request.split.iter().filter_map(value_of).collect();
-        let window = sum.values.get(fields.len()).and_then(Value::as_n);
-        let window_ms = window.and_then(|start| start.to_i64());
+        let window_ms = sum.values.get(fields.len()).and_then(start_ms);
         CountNumber { values, window_ms, amount: sum.amount, min: sum.min, max: sum.max }
     }
 
@@ -303,9 +303,7 @@ impl Sums {
 
 /// The windows that are wanted.
 fn wanted_windows(count: &Count, range: WindowRange) -> Result<Wanted, RequestError> {
-    let Some(window) = &count.window else {
-        return Err(RequestError::NoWindows { count: count.name.clone() });
-    };
+    let window = window_of(count)?;
     if range.is_filled && (range.from_ms.is_none() || range.to_ms.is_none()) {
         return Err(RequestError::OpenWindows);
     }

@@ -40,10 +40,10 @@ impl CountQuery<'_> {
         state: &mut ReadState,
     ) -> Result<Verdict, Error> {
         let Count { min, max, .. } = self.declared();
-        for sum in sums {
-            for (fields, direction) in [(min, Direction::Forward), (max, Direction::Backward)] {
-                for field in fields {
-                    let ordered = self.ordered(rows, *field, direction);
+        for (fields, direction) in [(min, Direction::Forward), (max, Direction::Backward)] {
+            for field in fields {
+                let ordered = self.ordered(rows, *field, direction);
+                for sum in sums.iter_mut() {
                     let value = match ordered.first(&sum.values, state).await? {
                         Found::ReadAgain => return Ok(Verdict::ReadAgain),
                         Found::Value(value) => value,

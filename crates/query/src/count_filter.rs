@@ -27,6 +27,21 @@ pub(crate) enum Wanted {
     Between(Option<i64>, Option<i64>),
 }
 
+impl Wanted {
+    /// The value, if only one is wanted.
+    pub(crate) fn value(&self) -> Option<&Value> {
+        match self {
+            Wanted::This(value) => Some(value),
+            Wanted::Any | Wanted::Between(..) => None,
+        }
+    }
+}
+
+/// The beginning of a window, from the value that counters have of it.
+pub(crate) fn start_ms(value: &Value) -> Option<i64> {
+    value.as_n()?.to_i64()
+}
+
 /// Whether a counter is wanted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Fit {
@@ -57,11 +72,7 @@ impl CountFilter<'_> {
 
     /// The values that are the same in all wanted counters, as far as no other one precedes them.
     fn common(&self) -> Vec<Value> {
-        let value = |wanted: &Wanted| match wanted {
-            Wanted::This(value) => Some(value.clone()),
-            Wanted::Any | Wanted::Between(..) => None,
-        };
-        self.wanted.iter().map_while(value).collect()
+        self.wanted.iter().map_while(Wanted::value).cloned().collect()
     }
 
     /// A range in which all wanted counters are.
@@ -96,7 +107,7 @@ impl CountFilter<'_> {
                 Wanted::This(wanted) if wanted == value => continue,
                 Wanted::This(wanted) => Some(wanted.clone()),
                 Wanted::Between(from, to) => {
-                    let start = value.as_n().and_then(|start| start.to_i64());
+                    let start = start_ms(value);
                     if from.is_none_or(|from| start >= Some(from))
                         && to.is_none_or(|to| start < Some(to))
                     {

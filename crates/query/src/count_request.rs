@@ -1,6 +1,6 @@
 //! Which numbers of a count to read, and what a page of them is.
 
-use keyloom_model::{Amount, CountId, EntityId, FieldId, Window};
+use keyloom_model::{Amount, Count, CountId, EntityId, FieldId, Window};
 use keyloom_value::Value;
 
 use crate::{ReadCost, RequestError};
@@ -47,8 +47,9 @@ impl WindowRange {
     ///
     /// # Errors
     ///
-    /// If it is not such a text.
-    pub fn read(text: &str, window: &Window) -> Result<WindowRange, RequestError> {
+    /// If it is not such a text, or the count has no windows.
+    pub fn read(text: &str, count: &Count) -> Result<WindowRange, RequestError> {
+        let window = window_of(count)?;
         let bound = |text: &str| match text {
             "" => Some(None),
             text => window.read_bound(text).map(Some),
@@ -60,6 +61,12 @@ impl WindowRange {
         })?;
         Ok(WindowRange { from_ms, to_ms, is_filled: false })
     }
+}
+
+/// The windows of a count.
+pub(crate) fn window_of(count: &Count) -> Result<&Window, RequestError> {
+    let none = || RequestError::NoWindows { count: count.name.clone() };
+    count.window.as_ref().ok_or_else(none)
 }
 
 /// Numbers of a count.

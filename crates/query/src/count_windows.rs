@@ -4,7 +4,7 @@ use keyloom_model::Window;
 use keyloom_value::Value;
 
 use crate::count::Sum;
-use crate::count_filter::{CountFilter, Wanted};
+use crate::count_filter::{CountFilter, start_ms};
 
 /// A range of windows that is filled.
 pub(crate) struct FilledWindows<'q> {
@@ -45,7 +45,7 @@ impl FilledWindows<'_> {
         let mut page = Page { sums: vec![], open: self.first(after) };
         for sum in sums {
             let Some((start, fields)) = sum.values.split_last() else { continue };
-            let start = start.as_n().and_then(|start| start.to_i64()).unwrap_or(self.to_ms);
+            let start = start_ms(start).unwrap_or(self.to_ms);
             self.continue_with(&mut page, fields);
             self.add_empty(&mut page, start);
             page.open = Some((fields.to_vec(), self.window.next(start)));
@@ -70,15 +70,12 @@ impl FilledWindows<'_> {
     /// is requested.
     fn first(&self, after: Option<Vec<Value>>) -> Option<(Vec<Value>, Option<i64>)> {
         if let Some((start, fields)) = after.as_deref().and_then(<[Value]>::split_last) {
-            let start = start.as_n().and_then(|start| start.to_i64())?;
+            let start = start_ms(start)?;
             return Some((fields.to_vec(), self.window.next(start)));
         }
         let fields = &self.filter.wanted[..self.filter.kept_by.fields.len()];
-        let given = |wanted: &Wanted| match wanted {
-            Wanted::This(value) => Some(value.clone()),
-            Wanted::Any | Wanted::Between(..) => None,
-        };
-        Some((fields.iter().map(given).collect::<Option<_>>()?, Some(self.from_ms)))
+        let given = fields.iter().map(|wanted| wanted.value().cloned());
+        Some((given.collect::<Option<_>>()?, Some(self.from_ms)))
     }
 
     /// Completes the windows of other values, and begins those of these.
@@ -93,7 +90,7 @@ impl FilledWindows<'_> {
     /// The end of the windows that are known, if counters were read up to these values.
     fn known_end(&self, page: &mut Page, values: &[Value]) -> i64 {
         let Some((start, fields)) = values.split_last() else { return self.from_ms };
-        let start = start.as_n().and_then(|start| start.to_i64()).unwrap_or(self.from_ms);
+        let start = start_ms(start).unwrap_or(self.from_ms);
         if page.open.as_ref().is_some_and(|(open, _)| open != fields) && !page.sums.is_empty() {
             return self.to_ms;
         }

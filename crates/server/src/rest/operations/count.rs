@@ -144,7 +144,8 @@ async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem>
         check_path(call, model, (entity, in_path)).await?;
     }
     let items = counts.items.into_iter().map(|number| {
-        let values = split.is_some().then(|| Value::M(external(entity, &number.values)));
+        let values =
+            split.is_some().then(|| Value::M(entity.external_values(&number.values).collect()));
         let window = number.window.clone().map(Value::from);
         let mut item = counted(entity, count, number);
         for (name, value) in [("values", values), ("window", window)] {
@@ -198,19 +199,8 @@ fn counted(entity: &Entity, count: &Count, number: Counted) -> Item {
     ];
     for (name, fields, values) in aggregates {
         if !fields.is_empty() {
-            members.insert(name, Value::M(external(entity, &values)));
+            members.insert(name, Value::M(entity.external_values(&values).collect()));
         }
     }
     members
-}
-
-/// Some values of fields in external form. Unlike [`Entity::to_external`], it adds no other fields.
-fn external(entity: &Entity, values: &Item) -> Item {
-    let mut all = Item::new();
-    for (name, value) in values.iter() {
-        let field = entity.find_field(name.as_str()).map(|field| entity.field(field));
-        let value = field.map_or_else(|| value.clone(), |field| field.of.to_external(value));
-        all.insert(name.as_str(), value);
-    }
-    all
 }

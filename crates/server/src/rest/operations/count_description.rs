@@ -134,20 +134,19 @@ impl CountDescription<'_> {
         let of = |ids: &[FieldId]| -> Vec<&Field> {
             ids.iter().map(|id| self.entity.field(*id)).collect()
         };
-        let mut added = of(sums);
-        added.retain(|field| field.of != FieldType::Time);
-        let all = [
-            Aggregate { name: "sum", fields: added, is_always_there: true, example: 7.5 },
-            // No entity may have an optional field, or there may be no entity.
-            Aggregate { name: "average", fields: of(sums), is_always_there: false, example: 2.5 },
-            Aggregate { name: "min", fields: of(min), is_always_there: false, example: 1.5 },
-            Aggregate { name: "max", fields: of(max), is_always_there: false, example: 3.5 },
-        ];
-        let is_declared = |aggregate: &Aggregate<'_>| match aggregate.name {
-            "sum" | "average" => !sums.is_empty(),
-            _ => !aggregate.fields.is_empty(),
-        };
-        all.into_iter().filter(is_declared).collect()
+        let mut all = vec![];
+        if !sums.is_empty() {
+            let mut added = of(sums);
+            added.retain(|field| field.of != FieldType::Time);
+            all.push(Aggregate { name: "sum", fields: added, is_always_there: true, example: 7.5 });
+        }
+        // No entity may have an optional field, or there may be no entity.
+        for (name, ids, example) in [("average", sums, 2.5), ("min", min, 1.5), ("max", max, 3.5)] {
+            if !ids.is_empty() {
+                all.push(Aggregate { name, fields: of(ids), is_always_there: false, example });
+            }
+        }
+        all
     }
 
     /// What is counted, in sentences.
