@@ -1,9 +1,11 @@
-//! Filters by tags and facets, in the names of the model.
+//! Filters by tags, facets, ranges and presence, in the names of the model.
 
-use keyloom_model::{Entity, FieldId};
+use std::ops::{Bound, RangeBounds};
+
+use keyloom_model::{Entity, Field, FieldId};
 use keyloom_query as query;
-use keyloom_query::Filters;
-use keyloom_value::Value;
+use keyloom_query::{Filters, RequestError, ValueRange};
+use keyloom_value::{Number, Value};
 
 use crate::db::unknown;
 use crate::error::Error;
@@ -23,6 +25,8 @@ pub struct Filter(Kind);
 enum Kind {
     Tag { field: Option<String>, key: String, value: Option<String> },
     Facet { field: String, value: Value },
+    Range { field: String, lower: Bound<Value>, upper: Bound<Value> },
+    Present { field: String },
     All(Vec<Filter>),
     Any(Vec<Filter>),
     Not(Box<Filter>),
@@ -42,6 +46,22 @@ impl Filter {
     /// Entities with a value of a facet of the list.
     pub fn facet(field: impl Into<String>, value: impl Into<Value>) -> Filter {
         Filter(Kind::Facet { field: field.into(), value: value.into() })
+    }
+
+    /// Entities with a number or time within a range, in a field that the entity has in `filters`:
+    /// `Filter::range("price", 10..=20)`.
+    pub fn range<V: Into<Value> + Clone>(
+        field: impl Into<String>,
+        range: impl RangeBounds<V>,
+    ) -> Filter {
+        let bound = |bound: Bound<&V>| bound.map(|value| value.clone().into());
+        let (lower, upper) = (bound(range.start_bound()), bound(range.end_bound()));
+        Filter(Kind::Range { field: field.into(), lower, upper })
+    }
+
+    /// Entities with any value of a field that the entity has in `filters`.
+    pub fn present(field: impl Into<String>) -> Filter {
+        Filter(Kind::Present { field: field.into() })
     }
 
     /// Entities that pass all of these.
@@ -73,7 +93,9 @@ impl Filter {
     /// Whether the filter tests only one facet.
     pub(crate) fn is_by_facet(&self, name: &str) -> bool {
         match &self.0 {
-            Kind::Facet { field, .. } => field == name,
+            Kind::Facet { field, .. } | Kind::Range { field, .. } | Kind::Present { field } => {
+                field == name
+            }
             Kind::Tag { .. } => false,
             Kind::All(filters) | Kind::Any(filters) => {
                 !filters.is_empty() && filters.iter().all(|filter| filter.is_by_facet(name))
@@ -96,9 +118,15 @@ impl Filter {
                 }
             }
             Kind::Facet { field: name, value } => {
-                let field = entity.find_field(name).ok_or_else(|| no_field(entity, name))?;
+                let field = field(entity, name)?;
                 filters.facet(field, entity.field(field).of.to_stored(value))
             }
+            Kind::Range { field: name, lower, upper } => {
+                let field = field(entity, name)?;
+                let [lower, upper] = [lower, upper].map(|bound| number(entity.field(field), bound));
+                filters.range(field, ValueRange { lower: lower?, upper: upper? })
+            }
+            Kind::Present { field: name } => filters.present(field(entity, name)?),
             Kind::All(parts) => filters.all(all(parts)?),
             Kind::Any(parts) => filters.any(all(parts)?),
             Kind::Not(part) => Ok(part.resolve(filters)?.not()),
@@ -120,7 +148,7 @@ pub(crate) fn resolve_all(
 /// Returns the field that holds the tags.
 pub(crate) fn tag_field(entity: &Entity, name: Option<&str>) -> Result<FieldId, Error> {
     if let Some(name) = name {
-        return entity.find_field(name).ok_or_else(|| no_field(entity, name));
+        return field(entity, name);
     }
     let fields: Vec<FieldId> = entity.tag_fields().collect();
     match fields[..] {
@@ -134,6 +162,24 @@ pub(crate) fn tag_field(entity: &Entity, name: Option<&str>) -> Result<FieldId, 
             help: Some("say in which one to look, with `in_field`".to_owned()),
         }),
     }
+}
+
+fn field(entity: &Entity, name: &str) -> Result<FieldId, Error> {
+    entity.find_field(name).ok_or_else(|| no_field(entity, name))
+}
+
+/// A bound of a field, as it is stored.
+fn number(field: &Field, bound: &Bound<Value>) -> Result<Bound<Number>, Error> {
+    let number = |value: &Value| field.of.to_stored(value).as_n().copied();
+    let number = match bound {
+        Bound::Included(value) => number(value).map(Bound::Included),
+        Bound::Excluded(value) => number(value).map(Bound::Excluded),
+        Bound::Unbounded => Some(Bound::Unbounded),
+    };
+    number.ok_or_else(|| {
+        let (field, expected) = (field.name.clone(), field.of.name());
+        query::Error::from(RequestError::Value { field, expected }).into()
+    })
 }
 
 fn no_field(entity: &Entity, name: &str) -> Error {

@@ -7,7 +7,7 @@ use crate::answer::Answer;
 use crate::db::{find_entity, unknown};
 use crate::error::Error;
 use crate::filter::tag_field;
-use crate::read::ListQuery;
+use crate::read::{ListQuery, ReadFor};
 use crate::schema::Schema;
 
 /// Which tags [`ListQuery::tags`] returns; keys by default.
@@ -54,9 +54,7 @@ impl ListQuery {
     /// If the list has no such facet; and as [`ListQuery::tags`].
     pub fn facet_values<'a>(&'a self, field: &'a str) -> Answer<'a, ValuePage> {
         Box::pin(async move {
-            let mut others = self.clone();
-            others.filters.retain(|filter| !filter.is_by_facet(field));
-            others
+            self.without_field(field)
                 .count_values(|schema| {
                     let (_, entity) = find_entity(schema, &self.entity)?;
                     let facets = entity.list(self.find_list(entity)?).facets.iter();
@@ -82,9 +80,10 @@ impl ListQuery {
         if !schema.is_matching_ready(entity) {
             return Err(Error::Building { what: format!("What `{}` has in common", self.entity) });
         }
-        let (request, counted) = (self.request(&schema)?, counted(&schema)?);
+        let (request, counted) = (self.request(&schema, ReadFor::Counting)?, counted(&schema)?);
+        let db = self.db_for(&request).await?;
         let shared = &self.db.shared;
         let resume = Resume { cursors: &shared.cursor_key, cursor: self.after.as_deref() };
-        Ok(self.db.reader(&schema).count_values(&request, &counted, resume).await?)
+        Ok(db.reader(&schema).count_values(&request, &counted, resume).await?)
     }
 }

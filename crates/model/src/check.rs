@@ -6,6 +6,7 @@ mod capacity;
 mod choice;
 mod entity;
 mod field;
+mod filters;
 mod format;
 mod handler;
 mod jobs;

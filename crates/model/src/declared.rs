@@ -24,6 +24,7 @@ pub(crate) struct DeclaredEntity {
     pub(crate) tenant: Option<Word>,
     pub(crate) expires: Option<Word>,
     pub(crate) read_only: Vec<Word>,
+    pub(crate) filters: Vec<Word>,
     pub(crate) shards: Option<Node>,
     pub(crate) reference_shards: Option<Node>,
     pub(crate) fields: Vec<DeclaredField>,

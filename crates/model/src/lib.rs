@@ -62,8 +62,8 @@ pub use layout::{
     DeltaChange, Directory, EntityKey, ExpiryDefault, ExpiryKeys, FacetKeys, Image, IndexKey,
     KeyPart, KeyTemplate, KeyTemplates, KeyTooLong, Layout, LeaderboardKeys, Link, ListKeys,
     Matching, OrdinalKeys, OwnRow, Pending, PostingKey, PostingLists, RankedKey, Reason,
-    References, Row, RowKey, RowName, Slot, SumTooLong, UniqueKeys, Unreadable, attribute,
-    is_counter, ordinal_of, posting_row_prefix,
+    References, Row, RowKey, RowName, SliceBits, Slot, SumTooLong, UniqueKeys, Unreadable,
+    attribute, is_counter, ordinal_of, posting_row_prefix,
 };
 pub use model::{
     Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,

@@ -28,6 +28,10 @@ pub enum Comparison {
     More,
     /// It is greater or equal.
     AtLeast,
+    /// It has any value; the value of the condition means nothing.
+    Present,
+    /// It has no value, likewise.
+    Absent,
 }
 
 /// Declared queries of one entity to choose from.
@@ -57,7 +61,7 @@ pub struct ChosenList {
     pub list: ListId,
     /// A value for each field of its `by`.
     pub by: Vec<(FieldId, Value)>,
-    /// Conditions on the fields of its order.
+    /// Conditions on the fields of its order, and on fields that every list can be filtered by.
     pub bounds: Vec<Condition>,
     /// Facets, each with the values of which an entity must have one.
     pub facets: Vec<(FieldId, Vec<Value>)>,
@@ -74,11 +78,22 @@ impl Candidates<'_> {
     }
 
     /// The list that takes all conditions: a value for each field of its `by`, and nothing else but
-    /// bounds of its order and values of its facets. Of several, the one with the most fields in its
-    /// `by`, which reads the least.
+    /// bounds of its order, values of its facets, and conditions on fields in `filters`. Of several, the
+    /// one with the most fields in its `by`, which reads the least; then the one whose order has the
+    /// most of the conditions.
     pub fn choose_list(&self, conditions: &[Condition]) -> Option<ChosenList> {
         let lists = self.lists.iter().filter_map(|list| self.list(*list, conditions));
-        lists.max_by_key(|chosen| chosen.by.len())
+        lists.max_by_key(|chosen| {
+            let order = &self.entity.list(chosen.list).order;
+            let is_ordered =
+                |bound: &&Condition| order.iter().any(|order| order.field == bound.field);
+            (chosen.by.len(), chosen.bounds.iter().filter(is_ordered).count())
+        })
+    }
+
+    /// Whether every list can be filtered by ranges of a field.
+    fn is_range_filter(&self, field: FieldId) -> bool {
+        self.entity.filters.contains(&field) && self.entity.field(field).has_slices()
     }
 
     /// The values of a unique, if exactly these are given.
@@ -108,7 +123,11 @@ impl Candidates<'_> {
         let (values, bounds): (Vec<&Condition>, Vec<&Condition>) = rest
             .into_iter()
             .partition(|condition| is_facet_value(condition) && !is_needed(condition));
-        if bounds.iter().any(|bound| position(bound).is_none()) {
+        let is_taken = |bound: &Condition| match bound.comparison {
+            Comparison::Present | Comparison::Absent => self.entity.filters.contains(&bound.field),
+            _ => position(bound).is_some() || self.is_range_filter(bound.field),
+        };
+        if !bounds.iter().all(|bound| is_taken(bound)) {
             return None;
         }
         let facet = |field: &FieldId| {

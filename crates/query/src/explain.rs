@@ -203,6 +203,7 @@ impl<'d> Drawing<'d> {
     fn tree(&self, outline: &Outline) -> Plan {
         let (step, members) = match &outline.step {
             Step::Read { list, .. } => (list.describe(self.entity()), Some(self.known.size(list))),
+            Step::Range { text, slices } => (format!("{text}, by {slices} bit slices of"), None),
             Step::Combine(combination) => (combination.describe().to_owned(), None),
         };
         let parts = outline.parts.iter().map(|part| self.tree(part)).collect();

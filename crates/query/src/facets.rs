@@ -189,7 +189,11 @@ impl Said<'_> {
                 let all = all_values(self.entity.field(field))?;
                 Some((field, all.into_iter().filter(|value| !not.contains(value)).collect()))
             }
-            Filter::All(_) | Filter::Tag { .. } | Filter::TagKey { .. } => None,
+            Filter::All(_)
+            | Filter::Range { .. }
+            | Filter::Present { .. }
+            | Filter::Tag { .. }
+            | Filter::TagKey { .. } => None,
         }
     }
 

@@ -1,11 +1,11 @@
-//! What an entity must have to be on a page: tags and values of facets, combined. Filters are resolved
+//! What an entity must have to be on a page: tags, values of facets, ranges, combined. Filters are resolved
 //! against the model once, when they are made.
 
 use keyloom_model::{Entity, Field, FieldId, FieldType, Image, ListId, Presence};
 use keyloom_value::Value;
 
-use crate::RequestError;
 use crate::request_error::check_value;
+use crate::{RequestError, ValueRange};
 
 /// What an entity must have. [`Filters`] makes filters: each is checked against the model, and in
 /// normal form. That is as short as it can be: nothing twice, no AND directly in an AND, no OR in an
@@ -39,6 +39,20 @@ pub enum Filter {
         /// Its value.
         value: Value,
     },
+    /// A number or time within a range, in a field that lists can be filtered by.
+    #[non_exhaustive]
+    Range {
+        /// The field.
+        field: FieldId,
+        /// The range.
+        range: ValueRange,
+    },
+    /// Any value of a field that lists can be filtered by.
+    #[non_exhaustive]
+    Present {
+        /// The field.
+        field: FieldId,
+    },
     /// All of these. Without parts, everything passes.
     #[non_exhaustive]
     All(Vec<Filter>),
@@ -62,6 +76,8 @@ pub struct Filters<'m> {
 /// How deep filters can be in each other, and how many tests they can have in all.
 const DEPTH_MAX: usize = 16;
 const TESTS_MAX: usize = 300;
+/// A range reads as many lists as this many tests, or more.
+const RANGE_TESTS: usize = 10;
 
 const TOO_LARGE: RequestError = RequestError::FilterTooLarge { depth: DEPTH_MAX, tests: TESTS_MAX };
 
@@ -104,6 +120,30 @@ impl Filters<'_> {
         Ok(Filter::Facet { field, value })
     }
 
+    /// Entities with a number or time within a range.
+    ///
+    /// # Errors
+    ///
+    /// If the field is not in the `filters` of the entity, or has no ranges.
+    pub fn range(&self, field: FieldId, range: ValueRange) -> Result<Filter, RequestError> {
+        self.check_filter(field)?;
+        let declared = self.entity.field(field);
+        if !declared.has_slices() {
+            return Err(RequestError::NoRanges { field: declared.name.clone() });
+        }
+        Ok(if range.is_empty() { NOTHING } else { Filter::Range { field, range } })
+    }
+
+    /// Entities with any value of a field.
+    ///
+    /// # Errors
+    ///
+    /// If the field is not in the `filters` of the entity.
+    pub fn present(&self, field: FieldId) -> Result<Filter, RequestError> {
+        self.check_filter(field)?;
+        Ok(Filter::Present { field })
+    }
+
     /// Entities that pass all of these.
     ///
     /// # Errors
@@ -114,6 +154,7 @@ impl Filters<'_> {
             Filter::All(inner) => Ok(inner),
             other => Err(other),
         })?;
+        let parts = intersect_ranges(parts);
         Ok(match parts.contains(&NOTHING) {
             true => NOTHING,
             false => one_or(parts, Filter::All),
@@ -134,6 +175,16 @@ impl Filters<'_> {
             true => EVERYTHING,
             false => one_or(parts, Filter::Any),
         })
+    }
+
+    fn check_filter(&self, field: FieldId) -> Result<(), RequestError> {
+        match self.entity.filters.contains(&field) {
+            true => Ok(()),
+            false => {
+                let field = self.entity.field(field).name.clone();
+                Err(RequestError::NotAFilter { entity: self.entity.name.clone(), field })
+            }
+        }
     }
 
     fn check_tags(&self, field: FieldId) -> Result<(), RequestError> {
@@ -171,7 +222,24 @@ impl Filter {
             Filter::All(filters) | Filter::Any(filters) => {
                 filters.iter().any(Filter::passes_without)
             }
-            Filter::Facet { .. } | Filter::Tag { .. } | Filter::TagKey { .. } => false,
+            Filter::Facet { .. }
+            | Filter::Range { .. }
+            | Filter::Present { .. }
+            | Filter::Tag { .. }
+            | Filter::TagKey { .. } => false,
+        }
+    }
+
+    /// Whether a part is a range, which takes several posting lists of one moment.
+    pub fn has_range(&self) -> bool {
+        match self {
+            Filter::Range { .. } => true,
+            Filter::All(filters) | Filter::Any(filters) => filters.iter().any(Filter::has_range),
+            Filter::Not(filter) => filter.has_range(),
+            Filter::Tag { .. }
+            | Filter::TagKey { .. }
+            | Filter::Facet { .. }
+            | Filter::Present { .. } => false,
         }
     }
 
@@ -189,7 +257,11 @@ impl Filter {
             return None;
         }
         match self {
-            Filter::Tag { .. } | Filter::TagKey { .. } | Filter::Facet { .. } => Some(1),
+            Filter::Tag { .. }
+            | Filter::TagKey { .. }
+            | Filter::Facet { .. }
+            | Filter::Present { .. } => Some(1),
+            Filter::Range { .. } => Some(RANGE_TESTS),
             Filter::All(filters) | Filter::Any(filters) => {
                 filters.iter().map(|filter| filter.count_tests(depth + 1)).sum()
             }
@@ -209,6 +281,11 @@ impl Filter {
             Filter::Facet { field, value } => {
                 image.fields.get(&entity.field(*field).name) == Some(value)
             }
+            Filter::Range { field, range } => {
+                let value = image.fields.get(&entity.field(*field).name).and_then(Value::as_n);
+                value.is_some_and(|number| range.contains(number))
+            }
+            Filter::Present { field } => image.fields.get(&entity.field(*field).name).is_some(),
             Filter::All(filters) => filters.iter().all(|filter| filter.holds(entity, image)),
             Filter::Any(filters) => filters.iter().any(|filter| filter.holds(entity, image)),
             Filter::Not(filter) => !filter.holds(entity, image),
@@ -238,6 +315,8 @@ impl Filter {
                 let value = value.to_string();
                 format!("facet({},{}:{value})", name(field), value.len())
             }
+            Filter::Range { field, range } => format!("range({},{range})", name(field)),
+            Filter::Present { field } => format!("present({})", name(field)),
             Filter::All(filters) => all("all", filters),
             Filter::Any(filters) => all("any", filters),
             Filter::Not(filter) => format!("not({})", filter.canonical(entity)),
@@ -263,6 +342,27 @@ fn parts_of(
         }
     }
     Ok(parts)
+}
+
+/// Filters that must hold together, with one range of each field.
+fn intersect_ranges(parts: Vec<Filter>) -> Vec<Filter> {
+    let mut intersected: Vec<Filter> = vec![];
+    for part in parts {
+        let Filter::Range { field, range } = &part else {
+            intersected.push(part);
+            continue;
+        };
+        let earlier = intersected.iter_mut().find_map(|earlier| match earlier {
+            Filter::Range { field: of, range } if of == field => Some(range),
+            _ => None,
+        });
+        match earlier {
+            Some(earlier) => *earlier = earlier.and(*range),
+            None => intersected.push(part),
+        }
+    }
+    let is_empty = |part: &Filter| matches!(part, Filter::Range { range, .. } if range.is_empty());
+    intersected.into_iter().map(|part| if is_empty(&part) { NOTHING } else { part }).collect()
 }
 
 fn one_or(mut filters: Vec<Filter>, several: fn(Vec<Filter>) -> Filter) -> Filter {

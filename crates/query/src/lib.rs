@@ -126,6 +126,7 @@ mod span;
 mod strategy;
 mod taken;
 mod total;
+mod value_range;
 mod values;
 mod visible;
 
@@ -151,4 +152,5 @@ pub use reader::Reader;
 pub use request_error::RequestError;
 pub use strategy::{Ran, Strategy};
 pub use total::Total;
+pub use value_range::ValueRange;
 pub use values::{Counted, Resume, ValueCount, ValuePage};

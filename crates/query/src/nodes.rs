@@ -8,6 +8,7 @@ mod node;
 mod outline;
 mod posting_set;
 mod search;
+mod slice_range;
 #[cfg(test)]
 mod tests;
 mod union;
@@ -18,4 +19,5 @@ pub(crate) use node::{Batch, Found, Node, NodeRef, Sizes};
 pub(crate) use outline::{Combination, Outline, ReadOrder, Step};
 pub(crate) use posting_set::PostingSet;
 pub(crate) use search::Search;
+pub(crate) use slice_range::{SliceBounds, SliceRange};
 pub(crate) use union::Union;

@@ -2,12 +2,14 @@
 //! and the list itself takes part only where the filter is not limited to it already. Pure: reads
 //! nothing, so sizes are not known yet ([`Node::sized`](crate::nodes::Node::sized) adds them).
 
-use keyloom_model::{Entity, ListId, PostingKey};
+use keyloom_model::{Entity, FieldId, ListId, PostingKey};
 use keyloom_value::Value;
 
-use crate::nodes::{Difference, Intersection, Node, NodeRef, PostingSet, Search, Sizes, Union};
+use crate::nodes::{
+    Difference, Intersection, Node, NodeRef, PostingSet, Search, Sizes, SliceRange, Union,
+};
 use crate::posting_list::{PostingList, PostingOwner};
-use crate::{Error, Filter, ListRequest};
+use crate::{Error, Filter, ListRequest, ValueRange};
 
 /// The part of a list that a filter is about.
 pub(crate) struct Scope<'s> {
@@ -83,11 +85,23 @@ impl<'s> Scope<'s> {
             Filter::Facet { field, value } => {
                 self.posting(&PostingKey::Facet(self.list, self.by, *field, value))
             }
+            Filter::Present { field } => self.posting(&PostingKey::Present(*field)),
+            Filter::Range { field, range } => self.range(*field, range),
             Filter::Any(filters) => {
                 Union::of(filters.iter().filter_map(|filter| self.node(filter)).collect())
             }
             Filter::All(_) | Filter::Not(_) => self.both(self.conjuncts(filter)?),
         }
+    }
+
+    /// What has a value of a field within a range.
+    fn range(&self, field: FieldId, range: &ValueRange) -> Option<NodeRef> {
+        let present = self.owner.list(&PostingKey::Present(field))?;
+        let bounds = range.slice_bounds();
+        let slices = (0..bounds.slices()).map(|slice| PostingKey::Slice(field, slice));
+        let slices = slices.map(|slice| self.owner.list(&slice)).collect::<Option<_>>()?;
+        let text = format!("`{}` in {range}", self.declared().field(field).name);
+        Some(SliceRange::new(present, slices, bounds, text).shared())
     }
 
     /// What matches everything that must match, and nothing else. If nothing must, it is taken from
@@ -169,7 +183,11 @@ fn read(list: PostingList) -> NodeRef {
 fn is_within_list(filter: &Filter) -> bool {
     match filter {
         Filter::Facet { .. } => true,
-        Filter::Tag { .. } | Filter::TagKey { .. } | Filter::Not(_) => false,
+        Filter::Range { .. }
+        | Filter::Present { .. }
+        | Filter::Tag { .. }
+        | Filter::TagKey { .. }
+        | Filter::Not(_) => false,
         Filter::All(filters) => filters.iter().any(is_within_list),
         Filter::Any(filters) => filters.iter().all(is_within_list),
     }
@@ -223,6 +241,7 @@ mod tests {
         let parts: Vec<String> = outline.parts.iter().map(|part| drawn(entity, part)).collect();
         match &outline.step {
             Step::Read { list, size } => format!("{} ({size})", list.describe(entity)),
+            Step::Range { text, slices } => format!("{text} by {slices} [{}]", parts.join(", ")),
             Step::Combine(of) => format!("{} [{}]", of.describe(), parts.join(", ")),
         }
     }

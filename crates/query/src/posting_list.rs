@@ -26,6 +26,10 @@ pub(crate) enum PostingOf {
     List(ListId),
     /// A value of a facet, within a part of an ordered list.
     Facet { list: ListId, field: FieldId, value: Value },
+    /// Any value of a field.
+    Present(FieldId),
+    /// A bit of the value of a field.
+    Slice(FieldId, u16),
     /// A tag.
     Tag { key: String, value: String },
     /// The key of a tag.
@@ -44,6 +48,8 @@ impl PostingOf {
             PostingKey::Facet(list, _, field, value) => {
                 PostingOf::Facet { list: *list, field: *field, value: (*value).clone() }
             }
+            PostingKey::Present(field) => PostingOf::Present(*field),
+            PostingKey::Slice(field, slice) => PostingOf::Slice(*field, *slice),
             PostingKey::Tag(_, key, value) => {
                 PostingOf::Tag { key: (*key).to_owned(), value: (*value).to_owned() }
             }
@@ -93,6 +99,9 @@ impl PostingList {
         let (list, facet) = match &self.of {
             PostingOf::List(list) => (entity.list(*list), None),
             PostingOf::Facet { list, field, .. } => (entity.list(*list), Some(field)),
+            PostingOf::Present(id) | PostingOf::Slice(id, _) => {
+                return entity.field(*id).name == field;
+            }
             PostingOf::Entity
             | PostingOf::Tag { .. }
             | PostingOf::TagKey { .. }
@@ -114,6 +123,10 @@ impl PostingList {
             }
             PostingOf::Facet { field, value, .. } => {
                 format!("`{}` is `{}`", entity.field(*field).name, text_of(value))
+            }
+            PostingOf::Present(field) => format!("any `{}`", entity.field(*field).name),
+            PostingOf::Slice(field, slice) => {
+                format!("bit {slice} of `{}`", entity.field(*field).name)
             }
             PostingOf::Tag { key, value } => format!("the tag `{key}:{value}`"),
             PostingOf::TagKey { key } => format!("any tag `{key}`"),

@@ -72,6 +72,22 @@ pub enum RequestError {
         /// The field.
         field: String,
     },
+    /// A filter names a field that lists cannot be filtered by.
+    #[error(
+        "Lists of `{entity}` cannot be filtered by `{field}` so: declare it in `filters` of `{entity}`."
+    )]
+    NotAFilter {
+        /// The entity.
+        entity: String,
+        /// The field.
+        field: String,
+    },
+    /// A filter gives a range of a field that has no ranges.
+    #[error("`{field}` has no ranges: only numbers and times have.")]
+    NoRanges {
+        /// The field.
+        field: String,
+    },
     /// A filter has too many tests, or they are nested too deep.
     #[error("The filter is too large: use at most {tests} tests, nested at most {depth} deep.")]
     FilterTooLarge {

@@ -1,14 +1,15 @@
 //! Ordered lists: a query that is built step by step, and read page by page.
 
-use std::ops::Bound;
 use std::sync::Arc;
 
 use keyloom_model::{Entity, ListId};
-use keyloom_query::{Budget, Filters, ListRequest, Range, Strategy, Total};
+use keyloom_query as query;
+use keyloom_query::{Budget, Filters, ListRequest, Strategy, Total};
 use keyloom_store::Direction;
 use keyloom_value::Value;
 
-use super::by::{Given, bounded_twice, by_values};
+use super::bounds::{Bounds, FieldBound, ReadFor, Side};
+use super::by::{Given, by_values};
 use super::page::{Page, records};
 use crate::answer::Answer;
 use crate::db::{Db, find_entity, unknown};
@@ -24,23 +25,13 @@ pub struct ListQuery {
     pub(crate) entity: String,
     pub(crate) list: String,
     by: Vec<(String, Value)>,
-    range: Vec<(String, Side, Value)>,
+    bounds: Vec<FieldBound>,
     direction: Direction,
     limit: u32,
     budget: Budget,
-    pub(crate) filters: Vec<Filter>,
+    filters: Vec<Filter>,
     strategy: Strategy,
     pub(crate) after: Option<String>,
-}
-
-/// How a value of an order field bounds a range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Equal,
-    AtLeast,
-    MoreThan,
-    AtMost,
-    LessThan,
 }
 
 /// The default limit of a page.
@@ -60,7 +51,7 @@ impl ListQuery {
             entity: entity.to_owned(),
             list: list.to_owned(),
             by: vec![],
-            range: vec![],
+            bounds: vec![],
             direction: Direction::Forward,
             limit: LIMIT,
             budget: Budget::STANDARD,
@@ -76,34 +67,34 @@ impl ListQuery {
         self
     }
 
-    /// Only entities with this value of an order field. The fields before it in the order must have
-    /// a value too.
+    /// Only entities with this value of a field: one of the list's order, if the fields before it have a
+    /// value too, or one in the `filters` of the entity.
     pub fn equal(self, field: &str, value: impl Into<Value>) -> ListQuery {
         self.bound(field, Side::Equal, value.into())
     }
 
-    /// Only entities with at least this value of an order field.
+    /// Only entities with at least this value of a field, as in [`ListQuery::equal`].
     pub fn at_least(self, field: &str, value: impl Into<Value>) -> ListQuery {
         self.bound(field, Side::AtLeast, value.into())
     }
 
-    /// Only entities with a greater value of an order field.
+    /// Only entities with a greater value of a field, as in [`ListQuery::equal`].
     pub fn more_than(self, field: &str, value: impl Into<Value>) -> ListQuery {
         self.bound(field, Side::MoreThan, value.into())
     }
 
-    /// Only entities with at most this value of an order field.
+    /// Only entities with at most this value of a field, as in [`ListQuery::equal`].
     pub fn at_most(self, field: &str, value: impl Into<Value>) -> ListQuery {
         self.bound(field, Side::AtMost, value.into())
     }
 
-    /// Only entities with a lesser value of an order field.
+    /// Only entities with a lesser value of a field, as in [`ListQuery::equal`].
     pub fn less_than(self, field: &str, value: impl Into<Value>) -> ListQuery {
         self.bound(field, Side::LessThan, value.into())
     }
 
     fn bound(mut self, field: &str, side: Side, value: Value) -> ListQuery {
-        self.range.push((field.to_owned(), side, value));
+        self.bounds.push(FieldBound { field: field.to_owned(), side, value });
         self
     }
 
@@ -172,8 +163,9 @@ impl ListQuery {
     pub fn read(&self) -> Answer<'_, Page> {
         Box::pin(async move {
             let schema = self.ready_schema().await?;
-            let request = self.request(&schema)?;
-            let reader = self.db.reader(&schema);
+            let request = self.request(&schema, ReadFor::Page)?;
+            let db = self.db_for(&request).await?;
+            let reader = db.reader(&schema);
             let (cursors, after) = (&self.db.shared.cursor_key, self.after.as_deref());
             let (page, ran) = reader.list_recorded(&request, cursors, after).await?;
             if let Some(watch) = &self.db.watch {
@@ -190,21 +182,33 @@ impl ListQuery {
     ///
     /// # Errors
     ///
-    /// If the list has no tags and no facets, or a range is given; and as [`ListQuery::read`].
+    /// If the list has no filters, or bounds of a field are given that is not in the `filters` of the
+    /// entity; and as [`ListQuery::read`].
     pub fn total(&self) -> Answer<'_, Total> {
         Box::pin(async move {
             let schema = self.ready_schema().await?;
-            let request = self.request(&schema)?;
-            Ok(self.db.reader(&schema).total(&request).await?)
+            let request = self.request(&schema, ReadFor::Counting)?;
+            let db = self.db_for(&request).await?;
+            Ok(db.reader(&schema).total(&request).await?)
         })
+    }
+
+    /// The same query without its filters by a field alone.
+    pub(crate) fn without_field(&self, field: &str) -> ListQuery {
+        let mut others = self.clone();
+        others.filters.retain(|filter| !filter.is_by_facet(field));
+        others.bounds.retain(|bound| bound.field != field);
+        others
     }
 
     pub(crate) async fn ready_schema(&self) -> Result<Arc<Schema>, Error> {
         let schema = self.db.schema_for(|schema| {
             let (entity, declared) = find_entity(schema, &self.entity)?;
             let list = self.find_list(declared)?;
-            let is_matching_ready = self.filters.is_empty() || schema.is_matching_ready(entity);
-            Ok(is_matching_ready && schema.is_list_ready(entity, list))
+            let is_filtered = !self.filters.is_empty()
+                || self.bounds.iter().any(|bound| bound.is_filter(declared));
+            Ok((!is_filtered || schema.is_matching_ready(entity))
+                && schema.is_list_ready(entity, list))
         });
         schema.await?.ok_or_else(|| {
             let what = format!("The list `{}` of `{}`", self.list, self.entity);
@@ -212,18 +216,29 @@ impl ListQuery {
         })
     }
 
-    pub(crate) fn request(&self, schema: &Schema) -> Result<ListRequest, Error> {
+    /// The database to read from. The bits of a number are in several posting lists, which must be of
+    /// one moment.
+    pub(crate) async fn db_for(&self, request: &ListRequest) -> Result<Db, Error> {
+        match request.filter.as_ref().is_some_and(query::Filter::has_range) {
+            true if self.db.snapshot.is_none() => self.db.at_one_moment().await,
+            _ => Ok(self.db.clone()),
+        }
+    }
+
+    pub(crate) fn request(&self, schema: &Schema, read_for: ReadFor) -> Result<ListRequest, Error> {
         let (entity, declared) = find_entity(schema, &self.entity)?;
         let list = self.find_list(declared)?;
+        let Bounds { range, filters } = Bounds::of(&self.bounds, (declared, list), read_for)?;
+        let filters = [&self.filters[..], &filters].concat();
         let given = Given { what: "list", name: &self.list, values: &self.by };
         Ok(ListRequest {
             tenant: self.db.scope(schema).tenant_of(entity)?,
             by: by_values(declared, &declared.list(list).by, &given)?,
-            range: self.range(declared, list)?,
+            range,
             direction: self.direction,
             limit: self.limit,
             budget: self.budget,
-            filter: resolve_all(&self.filters, Filters { entity: declared, list })?,
+            filter: resolve_all(&filters, Filters { entity: declared, list })?,
             strategy: self.strategy,
             ..ListRequest::new(entity, list)
         })
@@ -234,52 +249,5 @@ impl ListQuery {
             let what = format!("`{}` has no list `{}`", entity.name, self.list);
             unknown(what, &self.list, entity.lists.iter().map(|list| list.name.as_str()))
         })
-    }
-
-    /// The bounds in the order of the list: values of its leading fields, then bounds of one field.
-    fn range(&self, entity: &Entity, list: ListId) -> Result<Range, Error> {
-        let mut range = Range::ALL;
-        let mut used = 0;
-        for order in &entity.list(list).order {
-            let field = entity.field(order.field);
-            let of_field = self.range.iter().filter(|(name, ..)| *name == field.name);
-            let bounds: Vec<(Side, Value)> =
-                of_field.map(|(_, side, value)| (*side, field.of.to_stored(value))).collect();
-            used += bounds.len();
-            if let [(Side::Equal, value)] = &bounds[..] {
-                range.equal.push(value.clone());
-                continue;
-            }
-            for (side, value) in bounds {
-                let (bound, value) = match side {
-                    Side::Equal => return Err(bounded_twice(&field.name)),
-                    Side::AtLeast => (&mut range.lower, Bound::Included(value)),
-                    Side::MoreThan => (&mut range.lower, Bound::Excluded(value)),
-                    Side::AtMost => (&mut range.upper, Bound::Included(value)),
-                    Side::LessThan => (&mut range.upper, Bound::Excluded(value)),
-                };
-                if *bound != Bound::Unbounded {
-                    return Err(bounded_twice(&field.name));
-                }
-                *bound = value;
-            }
-            break;
-        }
-        if used == self.range.len() { Ok(range) } else { Err(self.no_such_range(entity, list)) }
-    }
-
-    fn no_such_range(&self, entity: &Entity, list: ListId) -> Error {
-        let order = entity.list(list).order.iter();
-        let names: Vec<&str> = order.map(|order| entity.field(order.field).name.as_str()).collect();
-        let help = match names.is_empty() {
-            true if entity.has_ordinals() => "it is ordered by creation only".to_owned(),
-            true => "it is ordered by id only".to_owned(),
-            false => format!(
-                "it is ordered by `{}`; give each leading field one value, and bounds to the next",
-                names.join("`, `")
-            ),
-        };
-        let what = format!("Invalid range of the list `{}`", self.list);
-        Error::Unknown { what, help: Some(help) }
     }
 }

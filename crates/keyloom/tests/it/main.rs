@@ -51,6 +51,7 @@ mod racing_deletions;
 // The generators of the model's own tests: one set of entities and documents for both crates.
 #[path = "../../../model/tests/it/random_entity.rs"]
 mod random_entity;
+mod range_bounds;
 mod recounting;
 mod reference_lists;
 mod regressions;

@@ -1,8 +1,9 @@
-//! Lists filtered by tags and facets equal a naive filter over all entities: for random entities
+//! Lists filtered by tags, facets, ranges and presence equal a naive filter over all entities: for random entities
 //! and filters, on pages of any size, in both directions, with every strategy and storage of
 //! posting lists, and whatever is written between two pages.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound, RangeBounds};
 use std::sync::Arc;
 
 use keyloom::{
@@ -10,7 +11,7 @@ use keyloom::{
 };
 use keyloom_store::Store;
 use keyloom_testkit::{ManualClock, Random, SimDisk};
-use keyloom_value::Value;
+use keyloom_value::{Number, Value};
 use pollster::block_on;
 use serde_json::json;
 
@@ -22,6 +23,8 @@ fields.rank  = "int 0..9"
 fields.color = "enum(red, green, blue)"
 fields.hot   = "bool"
 fields.team  = "text?"
+fields.price = "number?"
+filters = ["rank", "price", "team"]
 fields.tags  = "tags = {}"
 tags.tags.combine = [["a", "b"], ["a", "b", "c"]]
 list.all     = {}
@@ -55,6 +58,8 @@ struct Task {
     color: &'static str,
     hot: bool,
     team: Option<&'static str>,
+    /// In quarters.
+    price: Option<i64>,
     tags: BTreeMap<&'static str, &'static str>,
 }
 
@@ -79,6 +84,10 @@ enum Predicate {
     Color(&'static str),
     Hot(bool),
     Rank(i64),
+    RankIn(Bound<i64>, Bound<i64>),
+    PriceIn(Bound<i64>, Bound<i64>),
+    HasPrice,
+    HasTeam,
     All(Vec<Predicate>),
     Any(Vec<Predicate>),
     Not(Box<Predicate>),
@@ -93,8 +102,11 @@ impl Predicate {
             let count = random.below(4);
             (0..count).map(|_| Predicate::draw(random, list, depth + 1)).collect()
         };
-        match random.below(if depth < 3 { 9 } else { 5 }) {
+        match random.below(if depth < 3 { 12 } else { 8 }) {
             0..=1 => tag(random),
+            5 => Predicate::PriceIn(bound(random, PRICES), bound(random, PRICES)),
+            6 => Predicate::RankIn(bound(random, 5), bound(random, 5)),
+            7 => random.pick(&[Predicate::HasPrice, Predicate::HasTeam]).clone(),
             2 => Predicate::HasTag(random.pick::<&str>(&ASKED_KEYS)),
             3 | 4 => match (list, random.below(2)) {
                 ("all", _) => tag(random),
@@ -102,8 +114,8 @@ impl Predicate {
                 ("by_team", 0) => Predicate::Rank(random.below(10) as i64),
                 _ => Predicate::Color(random.pick::<&str>(&COLORS)),
             },
-            5 | 6 => Predicate::All(some(random)),
-            7 => Predicate::Any(some(random)),
+            8 | 9 => Predicate::All(some(random)),
+            10 => Predicate::Any(some(random)),
             _ => Predicate::Not(Box::new(Predicate::draw(random, list, depth + 1))),
         }
     }
@@ -115,6 +127,12 @@ impl Predicate {
             Predicate::Color(color) => Filter::facet("color", *color),
             Predicate::Hot(hot) => Filter::facet("hot", Value::Bool(*hot)),
             Predicate::Rank(rank) => Filter::facet("rank", *rank),
+            Predicate::RankIn(lower, upper) => Filter::range::<i64>("rank", (*lower, *upper)),
+            Predicate::PriceIn(lower, upper) => {
+                Filter::range::<Value>("price", (lower.map(price), upper.map(price)))
+            }
+            Predicate::HasPrice => Filter::present("price"),
+            Predicate::HasTeam => Filter::present("team"),
             Predicate::All(predicates) => Filter::all(predicates.iter().map(Predicate::filter)),
             Predicate::Any(predicates) => Filter::any(predicates.iter().map(Predicate::filter)),
             Predicate::Not(predicate) => predicate.filter().not(),
@@ -125,9 +143,10 @@ impl Predicate {
     fn is_by(&self, facet: &str) -> bool {
         match self {
             Predicate::Tag(..) | Predicate::HasTag(_) => false,
+            Predicate::PriceIn(..) | Predicate::HasPrice | Predicate::HasTeam => false,
             Predicate::Color(_) => facet == "color",
             Predicate::Hot(_) => facet == "hot",
-            Predicate::Rank(_) => facet == "rank",
+            Predicate::Rank(_) | Predicate::RankIn(..) => facet == "rank",
             Predicate::All(predicates) | Predicate::Any(predicates) => {
                 !predicates.is_empty() && predicates.iter().all(|predicate| predicate.is_by(facet))
             }
@@ -142,11 +161,30 @@ impl Predicate {
             Predicate::Color(color) => task.color == *color,
             Predicate::Hot(hot) => task.hot == *hot,
             Predicate::Rank(rank) => task.rank == *rank,
+            Predicate::RankIn(lower, upper) => (*lower, *upper).contains(&task.rank),
+            Predicate::PriceIn(lower, upper) => {
+                task.price.is_some_and(|price| (*lower, *upper).contains(&price))
+            }
+            Predicate::HasPrice => task.price.is_some(),
+            Predicate::HasTeam => task.team.is_some(),
             Predicate::All(predicates) => predicates.iter().all(|predicate| predicate.holds(task)),
             Predicate::Any(predicates) => predicates.iter().any(|predicate| predicate.holds(task)),
             Predicate::Not(predicate) => !predicate.holds(task),
         }
     }
+}
+
+/// Prices are drawn from so many, some of them negative.
+const PRICES: u64 = 40;
+
+fn bound(random: &mut Random, values: u64) -> Bound<i64> {
+    let value = random.below(values + 2) as i64 - if values == PRICES { 11 } else { 1 };
+    *random.pick(&[Bound::Unbounded, Bound::Included(value), Bound::Excluded(value)])
+}
+
+/// A price in quarters as a value.
+fn price(quarters: i64) -> Value {
+    Value::N(Number::from_parts(i128::from(quarters) * 25, -2).expect("a small number"))
 }
 
 /// A database and its expected content.
@@ -180,6 +218,7 @@ impl World {
             color: random.pick::<&str>(&COLORS),
             hot: random.chance(1, 3),
             team: *random.pick(&[None, Some("one"), Some("two")]),
+            price: random.chance(3, 4).then(|| random.below(PRICES) as i64 - 10),
             tags,
         }
     }
@@ -247,6 +286,14 @@ impl World {
         let is_backward = self.random.chance(1, 2);
         let rows = *self.random.pick(&[1, 4, 30, 5_000]);
         let mut query = self.db.list("task", list).filter(predicate.filter()).limit(limit);
+        // A field of the order bounds the part of the list that is read; others filter it.
+        let least = self.random.chance(1, 4).then(|| self.random.below(4) as i64);
+        let mut predicate = predicate;
+        if let Some(least) = least {
+            query = query.at_least("rank", least);
+            let is_ranked = Predicate::RankIn(Bound::Included(least), Bound::Unbounded);
+            predicate = Predicate::All(vec![predicate, is_ranked]);
+        }
         query = query.strategy(strategy).budget(Budget { rows, ..Budget::STANDARD });
         if list == "by_team" {
             query = query.by("team", team);
@@ -421,8 +468,9 @@ fn shapes(pages: &[Page]) -> Vec<usize> {
 }
 
 fn document(task: &Task) -> serde_json::Value {
-    let Task { rank, color, hot, team, tags, .. } = task;
-    json!({ "rank": rank, "color": color, "hot": hot, "team": team, "tags": tags })
+    let Task { rank, color, hot, team, price, tags, .. } = task;
+    let price = price.map(|quarters| quarters as f64 / 4.0);
+    json!({ "rank": rank, "color": color, "hot": hot, "team": team, "price": price, "tags": tags })
 }
 
 fn play(make: impl Fn() -> Arc<dyn Store>, matching: MatchingUse) {

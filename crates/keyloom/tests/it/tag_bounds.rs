@@ -96,7 +96,7 @@ fn fill(db: &Db, store: &dyn Store, tasks: &[Task]) {
 }
 
 /// Continues ordinals far beyond those in use, as if there had been many tasks.
-fn leave_a_gap(store: &dyn Store) {
+pub(crate) fn leave_a_gap(store: &dyn Store) {
     let table = TableName::new("keyloom").expect("a name");
     let rows = block_on(store.scan(Scan::new(&table))).expect("rows").items;
     let counter = rows.iter().find(|row| row.get("next").is_some()).expect("a row of ordinals");

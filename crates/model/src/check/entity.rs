@@ -10,7 +10,7 @@ use super::path::{self, Paths, Served};
 use super::read_only::ReadOnly;
 use super::scope::Scope;
 use super::shards;
-use super::{board, capacity, format, list, unique};
+use super::{board, capacity, filters, format, list, unique};
 
 const ID_SOURCES: Choices<'_, IdSource> = Choices {
     key: "`id`",
@@ -44,6 +44,7 @@ impl Checker<'_, '_> {
             parent: self.lineage.parents()[index].map(|_| FieldId(1)),
             tenancy,
             expires: expires(declared, scope, reporter),
+            filters: filters::filters(&declared.filters, scope, reporter),
             formats: format::formats(&declared.formats, scope, reporter),
             uniques: unique::uniques(&declared.uniques, scope, reporter),
             lists,

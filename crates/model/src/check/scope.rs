@@ -26,6 +26,7 @@ pub(crate) enum Usage {
     Unique,
     Where,
     Facets,
+    Filters,
     Split,
     Sum,
     Min,
@@ -46,6 +47,7 @@ impl Usage {
             Usage::Unique => "unique",
             Usage::Where => "where",
             Usage::Facets => "facets",
+            Usage::Filters => "filters",
             Usage::Split => "split",
             Usage::Sum => "sum",
             Usage::Min => "min",
@@ -63,6 +65,10 @@ impl Usage {
                 &["text", "int", "number", "bool", "time", "bytes", "enum", "ref"]
             }
             Usage::Where => &["text", "int", "number", "bool", "time", "enum", "ref"],
+            Usage::Filters => &[
+                "text", "int", "number", "bool", "time", "bytes", "any", "enum", "ref", "list",
+                "map",
+            ],
             Usage::Facets | Usage::Split | Usage::Of => &["text", "int", "bool", "enum", "ref"],
             Usage::Sum | Usage::Min | Usage::Max => &["int", "number", "time"],
             Usage::Window => &["time"],

@@ -69,6 +69,8 @@ pub enum ChangeKind {
     BoardRemoved,
     /// Different combinations of tags.
     CombinationsChanged,
+    /// Different fields in `filters`.
+    FiltersChanged,
     /// Rows are spread over another number of partitions.
     ShardsChanged,
 }
@@ -180,6 +182,7 @@ impl ChangeKind {
             | ChangeKind::BoardBuilt(_)
             | ChangeKind::BoardRemoved
             | ChangeKind::CombinationsChanged
+            | ChangeKind::FiltersChanged
             | ChangeKind::ShardsChanged => Impact::Rows,
             ChangeKind::EntityAdded
             | ChangeKind::FieldAdded(_)
@@ -211,6 +214,7 @@ impl ChangeKind {
             | ChangeKind::CountRemoved
             | ChangeKind::BoardRemoved
             | ChangeKind::CombinationsChanged
+            | ChangeKind::FiltersChanged
             | ChangeKind::ShardsChanged => None,
         }
     }

@@ -35,6 +35,7 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     compare_counts(pair, findings);
     compare_boards(pair, findings);
     compare_combinations(pair, findings);
+    compare_filters(pair, findings);
 }
 
 /// Ordinals are part of the index keys of lists.
@@ -43,8 +44,8 @@ fn compare_ordinals(pair: &Pair<'_>, findings: &mut Findings) {
         return;
     }
     let text = match pair.new.entity.has_ordinals() {
-        true => format!("`{}` is now searched by tags or facets", pair.name()),
-        false => format!("`{}` is no longer searched by tags or facets", pair.name()),
+        true => format!("`{}` is now filtered", pair.name()),
+        false => format!("`{}` is no longer filtered", pair.name()),
     };
     findings.changes.push(pair.change(ChangeKind::OrdinalsChanged, text));
 }
@@ -241,6 +242,14 @@ fn compare_combinations(pair: &Pair<'_>, findings: &mut Findings) {
     if combinations(pair.old) != combinations(pair.new) {
         let text = format!("`{}`: the combinations of tags changed", pair.name());
         findings.changes.push(pair.change(ChangeKind::CombinationsChanged, text));
+    }
+}
+
+fn compare_filters(pair: &Pair<'_>, findings: &mut Findings) {
+    let (old, new) = (pair.old, pair.new);
+    if old.name_set(&old.entity.filters) != new.name_set(&new.entity.filters) {
+        let text = format!("`{}`: the fields in `filters` changed", pair.name());
+        findings.changes.push(pair.change(ChangeKind::FiltersChanged, text));
     }
 }
 

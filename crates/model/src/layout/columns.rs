@@ -66,6 +66,5 @@ fn letter(direction: &Direction) -> char {
 }
 
 fn is_filtered_and_ordered(entity: &Entity, list: &List) -> bool {
-    let is_filtered = !list.facets.is_empty() || entity.tag_fields().next().is_some();
-    is_filtered && !list.order.is_empty()
+    entity.is_filtered(list) && !list.order.is_empty()
 }

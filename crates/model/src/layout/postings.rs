@@ -6,12 +6,14 @@
 //! every entity of a kind         "a", entity, [tenant]
 //! everything in an ordered list  "l", entity, list, [tenant], values of `by`
 //! a value of a facet             "f", entity, list, [tenant], values of `by`, field, value
+//! any value of a filter field    "h", entity, [tenant], field
+//! a bit of a filter field        "b", entity, [tenant], field, number of the bit (`slices.rs`)
 //! a tag                          "t", entity, [tenant], field, key, value
 //! any tag of a key               "k", entity, [tenant], field, key
 //! tags of declared keys          "c", entity, [tenant], field, keys, values
 //! ```
 //!
-//! Posting rows of "f", "t" and "k" have the last part of the name in the sort key, before the
+//! Posting rows of "f", "b", "t" and "k" have the last part of the name in the sort key, before the
 //! ordinal: one partition shows which values of a facet, values of a tag and keys there are.
 
 use keyloom_value::{Item, KeyBytes, Value};
@@ -20,7 +22,9 @@ use super::attribute::OWNER;
 use super::chunks::check_chunk_name;
 use super::key::{bytes, push_tenant, words};
 use super::key_part::{check_len, equality, push_key, push_values};
-use super::{EntityKey, Image, KeyTooLong, Layout, Pending, Reason, Row, RowKey, pending};
+use super::{
+    EntityKey, Image, KeyTooLong, Layout, Pending, Reason, Row, RowKey, SliceBits, pending,
+};
 use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, TagCombination};
 
 /// How posting lists are stored.
@@ -43,6 +47,10 @@ pub enum PostingKey<'p> {
     List(ListId, &'p [Value]),
     /// Those of them with a value of a facet.
     Facet(ListId, &'p [Value], FieldId, &'p Value),
+    /// Entities with a value of a filter field.
+    Present(FieldId),
+    /// Entities in a slice of a filter field.
+    Slice(FieldId, u16),
     /// Entities with a tag in a field.
     Tag(FieldId, &'p str, &'p str),
     /// Entities with any tag of a key in a field.
@@ -54,14 +62,24 @@ pub enum PostingKey<'p> {
 /// First part of the names of the posting lists of pending deletions.
 const PENDING_LIST: &str = "p";
 /// First parts of names.
-const LETTERS: [&str; 7] = ["a", "l", "f", "t", "k", "c", PENDING_LIST];
+const LETTERS: [&str; 9] = ["a", "l", "f", "h", "b", "t", "k", "c", PENDING_LIST];
 /// Those of posting lists whose rows share a partition.
-const SHARED: [&str; 4] = ["f", "t", "k", PENDING_LIST];
+const SHARED: [&str; 5] = ["f", "b", "t", "k", PENDING_LIST];
 
 impl Entity {
-    /// Whether entities of this kind have ordinals, because they have tags or a list with facets.
+    /// Whether entities of this kind have ordinals, because they have tags, a list with facets, or
+    /// fields that every list can be filtered by.
     pub fn has_ordinals(&self) -> bool {
-        self.tag_fields().next().is_some() || self.lists.iter().any(|list| !list.facets.is_empty())
+        self.filters_every_list() || self.lists.iter().any(|list| !list.facets.is_empty())
+    }
+
+    /// Whether a list can be filtered.
+    pub(crate) fn is_filtered(&self, list: &List) -> bool {
+        self.filters_every_list() || !list.facets.is_empty()
+    }
+
+    fn filters_every_list(&self) -> bool {
+        !self.filters.is_empty() || self.tag_fields().next().is_some()
     }
 
     /// The fields that hold tags.
@@ -124,6 +142,12 @@ impl<'l> PostingLists<'l> {
                 push_key(&mut name, &equality(entity.field(*field), value));
                 name
             }
+            PostingKey::Present(field) => in_field(of_kind("h"), *field, &[]),
+            PostingKey::Slice(field, slice) => {
+                let mut name = in_field(of_kind("b"), *field, &[]);
+                push_key(&mut name, &Value::from(u64::from(*slice)));
+                name
+            }
             PostingKey::Tag(field, key, value) => in_field(of_kind("t"), *field, &[key, value]),
             PostingKey::TagKey(field, key) => in_field(of_kind("k"), *field, &[key]),
             PostingKey::Combination(combination, values) => {
@@ -170,6 +194,13 @@ impl<'l> PostingLists<'l> {
                     add(&PostingKey::Facet(list, &by, *facet, &value))?;
                 }
             }
+        }
+        for field in &entity.filters {
+            let Some(value) = image.value(self.layout, *field) else { continue };
+            add(&PostingKey::Present(*field))?;
+            let number = value.as_n().filter(|_| entity.field(*field).has_slices());
+            let slices = number.into_iter().flat_map(|number| SliceBits::of(number).slices());
+            slices.map(|slice| PostingKey::Slice(*field, slice)).try_for_each(|list| add(&list))?;
         }
         for field in entity.tag_fields() {
             for (key, value) in tags(image, &entity.field(field).name) {

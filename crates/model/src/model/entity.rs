@@ -33,6 +33,8 @@ pub struct Entity {
     pub reference_shards: u32,
     /// First `id`, then the parent if it has one, then the declared fields in their order.
     pub fields: Vec<Field>,
+    /// The fields by which every list can be filtered, by range or by presence.
+    pub filters: Vec<FieldId>,
     /// The formats of text fields.
     pub formats: Vec<FormatRule>,
     /// The unique constraints.

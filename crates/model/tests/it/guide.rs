@@ -19,6 +19,7 @@ const CONTEXTS: &[(&str, &str)] = &[
         "[entity.search.list.by_contact]",
         "[entity.search]\nfields.contact = \"text\"\nfields.status = \"text\"\n",
     ),
+    ("[entity.product]\nfilters", ""),
     ("[entity.task]\nfields.tags", ""),
     (
         "[entity.comment.count.by_product]",

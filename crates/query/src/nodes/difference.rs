@@ -80,9 +80,9 @@ impl Node for Difference {
         let of = self.of.outline();
         let mut all = match of.step {
             Step::Combine(Combination::All(_)) => of,
-            Step::Combine(Combination::Any | Combination::None) | Step::Read { .. } => {
-                Outline::combine(Combination::All(ReadOrder::Single), vec![of])
-            }
+            Step::Combine(Combination::Any | Combination::None)
+            | Step::Range { .. }
+            | Step::Read { .. } => Outline::combine(Combination::All(ReadOrder::Single), vec![of]),
         };
         let excluded = self.excluded.iter().map(|node| node.outline()).collect();
         all.parts.push(Outline::combine(Combination::None, excluded));

@@ -14,6 +14,8 @@ pub(crate) struct Outline {
 pub(crate) enum Step {
     /// Reads a posting list of this size.
     Read { list: PostingList, size: u64 },
+    /// Looks for a range in this many slices of what its part has.
+    Range { text: String, slices: usize },
     /// Combines its parts.
     Combine(Combination),
 }
@@ -53,6 +55,11 @@ impl Combination {
 impl Outline {
     pub(crate) fn read(list: &PostingList, size: u64) -> Outline {
         Outline { step: Step::Read { list: list.clone(), size }, parts: vec![] }
+    }
+
+    pub(crate) fn range(text: &str, slices: usize, present: Outline) -> Outline {
+        let step = Step::Range { text: text.to_owned(), slices };
+        Outline { step, parts: vec![present] }
     }
 
     pub(crate) fn combine(combination: Combination, parts: Vec<Outline>) -> Outline {

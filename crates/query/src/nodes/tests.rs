@@ -3,16 +3,19 @@
 
 mod rig;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+use std::sync::Arc;
 
-use keyloom_model::Matching;
+use keyloom_model::{Matching, SliceBits};
 use keyloom_store::Direction;
+use keyloom_value::Number;
 use proptest::prelude::*;
 use proptest::sample::select;
 
 use self::rig::{How, Rig, Shape, chunks};
 use super::Sizes;
-use crate::Budget;
+use crate::{Budget, ValueRange};
 
 /// How many posting lists a case has.
 const LISTS: usize = 5;
@@ -88,8 +91,64 @@ fn nested() -> impl Strategy<Value = Shape> {
     })
 }
 
+/// Small numbers, close to each other and to zero, and large ones.
+fn number() -> impl Strategy<Value = Number> {
+    let near = (-30..30_i128, -1..1_i16);
+    let far = (-5..5_i128, 10..13_i16);
+    prop_oneof![4 => near, 1 => far]
+        .prop_map(|(digits, exponent)| Number::from_parts(digits, exponent).unwrap())
+}
+
+fn range() -> impl Strategy<Value = ValueRange> {
+    let bound = prop_oneof![
+        1 => Just(Bound::Unbounded),
+        2 => number().prop_map(Bound::Included),
+        2 => number().prop_map(Bound::Excluded),
+    ];
+    (bound.clone(), bound).prop_map(|(lower, upper)| ValueRange { lower, upper })
+}
+
+fn numbers() -> impl Strategy<Value = BTreeMap<u64, Number>> {
+    proptest::collection::btree_map(ordinal(), number(), 0..60)
+}
+
+/// The ordinals that have a number, and those in each slice that a range needs.
+fn slices(numbers: &BTreeMap<u64, Number>, range: &ValueRange) -> Vec<BTreeSet<u64>> {
+    let slice = |slice: u16| {
+        let is_in =
+            |number: &Number| SliceBits::of(number).get(slice) != SliceBits::is_inverted(slice);
+        numbers.iter().filter(|(_, number)| is_in(number)).map(|(ordinal, _)| *ordinal).collect()
+    };
+    let present = numbers.keys().copied().collect();
+    std::iter::once(present).chain((0..range.slice_bounds().slices()).map(slice)).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// A range: the numbers in it, by their bits. Each slice is read at most once where there are
+    /// numbers.
+    #[test]
+    fn slices_of_a_range_equal_a_comparison_of_numbers(
+        numbers in numbers(), range in range(), from in position(), given in ordinals(), how in how(),
+        hidden in ordinals(),
+    ) {
+        let lists = slices(&numbers, &range);
+        let count = lists.len() as u64;
+        let chunks = chunks(&lists[0]);
+        let shape = Shape::Range(range, Arc::new(numbers));
+        for form in FORMS {
+            let mut rig = Rig::new(form, &lists);
+            rig.check_next(&shape, from, how)?;
+            rig.check_retain(&shape, &given, how)?;
+            if form == Matching::Sets {
+                let read = rig.check_next(&shape, 0, How::unlimited(Direction::Forward))?;
+                prop_assert!(read <= count * chunks, "{} rows", read);
+            }
+            rig.hide(&hidden);
+            rig.check_next(&shape, from, how)?;
+        }
+    }
 
     /// `next`, one node: each batch has all ordinals between its ends, and batches go on to the end
     /// under any budget.

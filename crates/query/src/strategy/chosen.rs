@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom_model::{Layout, Link, OnDelete};
+use keyloom_model::{FieldId, Layout, Link, OnDelete};
 
 use super::along_column::AlongColumn;
 use super::along_facets::AlongFacets;
@@ -80,9 +80,11 @@ impl Chosen {
 
 /// Whether an entity can pass the filter because it has lost a reference.
 fn can_join(layout: &Layout, request: &ListRequest) -> bool {
-    let facets = &layout.model().entity(request.entity).list(request.list).facets;
-    let is_cleared =
-        |link: &Link| link.on_delete == OnDelete::Clear && facets.contains(&link.field);
+    let entity = layout.model().entity(request.entity);
+    let is_tested = |field: &FieldId| {
+        entity.list(request.list).facets.contains(field) || entity.filters.contains(field)
+    };
+    let is_cleared = |link: &Link| link.on_delete == OnDelete::Clear && is_tested(&link.field);
     request.filter.as_ref().is_some_and(Filter::passes_without)
         && layout.references().of(request.entity).iter().any(is_cleared)
 }

@@ -2,14 +2,15 @@
 //! library. `keyloom_query::Candidates` chooses the declared query that answers them.
 //!
 //! ```text
-//! parameter = field "=" [ operator ] value | field "=" facet | "tag=" tag       (`filter.rs`)
+//! parameter = field "=" [ operator ] value | field "=" [ "!" ] "*" | field "=" facet | "tag=" tag       (`filter.rs`)
 //! operator  = "<" | "<=" | ">" | ">=" | "="
 //! ```
 //!
-//! A value that begins with an operator needs a `=` before it: `name==<b>`.
+//! A value that begins with an operator needs a `=` before it: `name==<b>`. `*` is any value of a field
+//! that can be absent, `!*` is none.
 
 use keyloom::{Db, Filter, ListQuery, Value};
-use keyloom_model::{Entity, Field, FieldId, FieldType, ListId};
+use keyloom_model::{Entity, Field, FieldId, FieldType, ListId, Presence};
 use keyloom_query::{Candidates, Chosen, ChosenList, Comparison, Condition};
 
 use super::call::{Call, bad_parameter, cut};
@@ -35,7 +36,7 @@ pub(crate) enum Requested {
 pub(crate) struct RequestedList {
     pub(crate) list: ListId,
     pub(crate) query: ListQuery,
-    /// The fields of the order that the request bounds.
+    /// The fields that the request bounds, and that only the order of the list can be bounded by.
     pub(crate) bounded: Vec<FieldId>,
 }
 
@@ -97,6 +98,7 @@ impl PathQueries {
             fields.extend(unique.within.iter().chain(&unique.fields));
         }
         fields.extend(self.facets(entity));
+        fields.extend(entity.filters.iter().filter(|_| !self.lists.is_empty()));
         let names = fields.iter().filter(|field| !self.in_path.contains(field));
         let mut names: Vec<&str> = names.map(|field| entity.field(*field).name.as_str()).collect();
         names.extend(self.tags(entity).into_iter().map(|(name, _)| name));
@@ -143,7 +145,14 @@ impl PathQueries {
                 let known: Vec<&str> = known.iter().chain(paging).copied().collect();
                 return Err(self.unusable(entity, (name, text), &known));
             };
-            let (comparison, text) = comparison(text);
+            let (comparison, text) = match presence(entity.field(field), name, text)? {
+                Some(comparison) => {
+                    let value = Value::Null;
+                    given.conditions.push(Condition { field, comparison, value });
+                    continue;
+                }
+                None => comparison(text),
+            };
             let values = match comparison == Comparison::Equal && facets.contains(&field) {
                 true => facet_values(entity.field(field), text)?,
                 false => vec![value(entity.field(field), text)?],
@@ -165,7 +174,8 @@ impl RequestedList {
         for (field, values) in chosen.facets {
             query = query.facet(name(field), values);
         }
-        let bounded = chosen.bounds.iter().map(|bound| bound.field).collect();
+        let bounded = chosen.bounds.iter().map(|bound| bound.field);
+        let bounded = bounded.filter(|field| !entity.filters.contains(field)).collect();
         for Condition { field, comparison, value } in chosen.bounds {
             query = match comparison {
                 Comparison::Equal => query.equal(name(field), value),
@@ -173,6 +183,8 @@ impl RequestedList {
                 Comparison::AtMost => query.at_most(name(field), value),
                 Comparison::More => query.more_than(name(field), value),
                 Comparison::AtLeast => query.at_least(name(field), value),
+                Comparison::Present => query.filter(Filter::present(name(field))),
+                Comparison::Absent => query.filter(Filter::present(name(field)).not()),
             };
         }
         RequestedList { list: chosen.list, query, bounded }
@@ -202,6 +214,22 @@ pub(super) fn comparison(text: &str) -> (Comparison, &str) {
         .iter()
         .find_map(|(operator, comparison)| Some((*comparison, text.strip_prefix(operator)?)));
     found.unwrap_or((Comparison::Equal, text))
+}
+
+/// Whether text of a request asks if a field that can be absent has a value.
+fn presence(field: &Field, name: &str, text: &str) -> Result<Option<Comparison>, Problem> {
+    if field.presence == Presence::Required {
+        return Ok(None);
+    }
+    match text {
+        "*" => Ok(Some(Comparison::Present)),
+        "!*" => Ok(Some(Comparison::Absent)),
+        "" => Err(bad_parameter(format!(
+            "`{name}` has no value. `{name}=!*` finds entities without one, `{name}==` those with \
+             the empty text."
+        ))),
+        _ => Ok(None),
+    }
 }
 
 /// Parses text of a request as a value of a field.

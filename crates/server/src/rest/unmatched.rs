@@ -28,7 +28,7 @@ impl PathQueries {
         }
         if name == TOTAL && self.wanted == Wanted::Page && !entity.has_ordinals() {
             return bad_parameter(format!(
-                "`{}` requires tags or facets, and `{}` has neither: omit it.",
+                "`{}` requires tags, facets or `filters`, and `{}` has none: omit it.",
                 shown(TOTAL),
                 entity.name
             ));
@@ -46,7 +46,7 @@ impl PathQueries {
         let unknown = unknown_parameter(name, &known);
         let Some((tag, _)) = self.tags(entity).into_iter().next() else { return unknown };
         let range = match comparison(text).0 {
-            Comparison::Equal => "",
+            Comparison::Equal | Comparison::Present | Comparison::Absent => "",
             Comparison::Less | Comparison::AtMost | Comparison::More | Comparison::AtLeast => {
                 " Tags match exact values, not ranges."
             }
@@ -62,7 +62,15 @@ impl PathQueries {
     pub(super) fn unmatched(&self, entity: &Entity, given: &[Condition]) -> Problem {
         let is_in_path = |bound: &Condition| self.in_path.contains(&bound.field);
         let given: Vec<&Condition> = given.iter().filter(|bound| !is_in_path(bound)).collect();
-        let is_ordered = |bound: &&Condition| self.orders(entity).contains(&bound.field);
+        let is_presence = |bound: &&&Condition| {
+            matches!(bound.comparison, Comparison::Present | Comparison::Absent)
+        };
+        if let Some(bound) =
+            given.iter().filter(is_presence).find(|b| !entity.filters.contains(&b.field))
+        {
+            return no_presence(entity, bound);
+        }
+        let is_ordered = |bound: &&Condition| self.ranged(entity).contains(&bound.field);
         let unordered = || given.iter().copied().filter(|bound| !is_ordered(bound));
         if let Some(bound) = unordered().find(|bound| bound.comparison != Comparison::Equal) {
             return self.no_range(entity, bound);
@@ -82,14 +90,13 @@ impl PathQueries {
         self.no_combination(entity, &names)
     }
 
-    /// A comparison with a field that no list of this path is ordered by.
+    /// A comparison with a field that no list of this path takes a range of.
     fn no_range(&self, entity: &Entity, bound: &Condition) -> Problem {
         let field = entity.field(bound.field);
         let (name, sign) = (&field.name, operator(bound.comparison));
         let is_facet = self.facets(entity).contains(&bound.field);
         let values = if is_facet { "VALUE,VALUE" } else { "VALUE" };
-        let ordered = self.ordered(entity);
-        let ranges = match &ordered[..] {
+        let ranges = match &self.names(entity, &self.ranged(entity))[..] {
             [] => "No parameter of this path takes a range.".to_owned(),
             [only] => format!("Only `{only}` takes a range here."),
             several => format!("Only {} take a range here.", quoted(several)),
@@ -134,7 +141,8 @@ impl PathQueries {
             let list = entity.list(*id);
             let orders = list.order.iter().map(|order| order.field);
             let orders = orders.filter(|_| self.wanted == Wanted::Page);
-            let fields: Vec<FieldId> = orders.chain(list.facets.iter().copied()).collect();
+            let fields = orders.chain(list.facets.iter().chain(&entity.filters).copied());
+            let fields: Vec<FieldId> = fields.collect();
             let mut optional = self.names(entity, &fields);
             optional.extend(tags.iter().map(|(name, _)| *name));
             match (&self.names(entity, &list.by)[..], &optional[..]) {
@@ -162,15 +170,13 @@ impl PathQueries {
         ways
     }
 
-    /// The parameters that take a range: those that a list of this path is ordered by.
-    fn ordered<'e>(&self, entity: &'e Entity) -> Vec<&'e str> {
-        self.names(entity, &self.orders(entity))
-    }
-
-    /// The fields that the lists of this path are ordered by.
-    fn orders(&self, entity: &Entity) -> Vec<FieldId> {
+    /// The fields that take a range: those that a list of this path is ordered by, and those that every
+    /// list can be filtered by.
+    fn ranged(&self, entity: &Entity) -> Vec<FieldId> {
         let orders = self.lists.iter().flat_map(|list| &entity.list(*list).order);
-        orders.map(|order| order.field).filter(|_| self.wanted == Wanted::Page).collect()
+        let orders = orders.map(|order| order.field).filter(|_| self.wanted == Wanted::Page);
+        let filters = entity.filters.iter().filter(|_| !self.lists.is_empty()).copied();
+        orders.chain(filters.filter(|field| entity.field(*field).has_slices())).collect()
     }
 
     /// The names of fields that the path does not give, each once.
@@ -184,4 +190,15 @@ impl PathQueries {
         }
         names
     }
+}
+
+/// A question whether a field has a value, which no list is filtered by.
+fn no_presence(entity: &Entity, bound: &Condition) -> Problem {
+    let (name, entity) = (&entity.field(bound.field).name, &entity.name);
+    let text = if bound.comparison == Comparison::Present { "*" } else { "!*" };
+    bad_parameter(format!(
+        "`{name}={text}` asks whether there is a value of `{name}`, and lists of `{entity}` cannot be \
+         filtered by that: the model has to declare `{name}` in `filters`. To look for the text \
+         `{text}`, write `{name}=={text}`."
+    ))
 }

@@ -27,6 +27,7 @@ mod observability;
 mod oncall_queries;
 mod own;
 mod pages;
+mod ranges;
 mod read_only;
 mod readiness;
 mod reserved;

@@ -79,6 +79,23 @@ pub(super) fn read_only(entity: &DraftEntity, random: &mut Random) -> Vec<String
     random.some_of(&fields.collect::<Vec<String>>(), 2)
 }
 
+pub(super) fn add_filters(entity: &mut DraftEntity, random: &mut Random) {
+    if random.chance(1, 3) {
+        entity.filters = filters(entity, random);
+    }
+}
+
+/// Returns some numbers, times and optional fields.
+pub(super) fn filters(entity: &DraftEntity, random: &mut Random) -> Vec<String> {
+    let fits = |field: &&DraftField| match field.of {
+        DraftType::Int(_) | DraftType::Number(_) | DraftType::Time => true,
+        DraftType::Tags => false,
+        _ => field.presence == Presence::Optional,
+    };
+    let fields = entity.fields.iter().filter(fits).map(|field| field.name.clone());
+    random.some_of(&fields.collect::<Vec<String>>(), 2)
+}
+
 pub(super) fn add_format(entity: &mut DraftEntity, random: &mut Random) {
     if random.chance(1, 2) {
         entity.formats.extend(format(entity, random));

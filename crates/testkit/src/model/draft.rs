@@ -34,6 +34,8 @@ pub struct DraftEntity {
     pub shards: u32,
     /// The fields that clients cannot set.
     pub read_only: Vec<String>,
+    /// The fields by which every list can be filtered.
+    pub filters: Vec<String>,
     /// The declared fields.
     pub fields: Vec<DraftField>,
     /// The formats of texts.
@@ -279,6 +281,7 @@ impl DraftEntity {
             expires: None,
             shards: 1,
             read_only: vec![],
+            filters: vec![],
             fields: vec![],
             formats: vec![],
             uniques: vec![],
@@ -319,6 +322,7 @@ impl DraftEntity {
         self.tenant.take_if(|tenant| tenant == name);
         self.expires.take_if(|expires| expires == name);
         self.read_only.retain(|field| field != name);
+        self.filters.retain(|field| field != name);
         self.formats.retain(|format| {
             format.field != name && format.by.as_ref().is_none_or(|(by, _)| by != name)
         });

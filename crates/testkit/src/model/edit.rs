@@ -99,6 +99,8 @@ kinds! {
     ChangePath => Allowed by declarations::change_path;
     /// Changes the read-only fields.
     ChangeReadOnly => Allowed by declarations::change_read_only;
+    /// Changes the fields that every list can be filtered by.
+    ChangeFilters => Allowed by declarations::change_filters;
     /// Adds a format.
     AddFormat => Allowed by declarations::add_format;
     /// Removes a format.
@@ -166,6 +168,7 @@ fn shuffle(draft: &mut Draft, random: &mut Random) -> Option<()> {
     for entity in &mut draft.entities {
         random.shuffle(&mut entity.fields);
         random.shuffle(&mut entity.read_only);
+        random.shuffle(&mut entity.filters);
         random.shuffle(&mut entity.uniques);
         random.shuffle(&mut entity.formats);
         random.shuffle(&mut entity.lists);

@@ -1,7 +1,8 @@
-//! Every filter by a facet or a tag finds what a full scan finds, in pages and as a total; every
+//! Every filter by a facet, a tag, a range or presence finds what a full scan finds, in pages and as a total; every
 //! tree has the targets of its entity's references, and its children.
 
-use keyloom_model::{Entity, FieldType, List};
+use keyloom::Filter;
+use keyloom_model::{Entity, FieldId, FieldType, List};
 use keyloom_testkit::Random;
 use keyloom_value::Value;
 use pollster::block_on;
@@ -10,8 +11,11 @@ use super::Thing;
 use super::lists::read_all;
 use super::play::World;
 
+/// Who passes a filter.
+type Passes<'w> = Box<dyn Fn(&Thing) -> bool + 'w>;
+
 impl World {
-    /// Checks whole lists, and lists filtered by one existing value of each facet and tag.
+    /// Checks whole lists, and lists filtered by one existing value of each facet, tag and filter field.
     pub(crate) fn check_filters(&self, random: &mut Random) {
         for (_, entity) in self.naive.model.entities().filter(|(_, e)| e.has_ordinals()) {
             for tenant in self.tenants_of(&entity.name) {
@@ -42,7 +46,8 @@ impl World {
             query = query.by(&entity.field(*field).name, value.clone());
         }
         let mut questions = vec![];
-        if !list.facets.is_empty() || entity.tag_fields().next().is_some() {
+        let filters_all = !entity.filters.is_empty() || entity.tag_fields().next().is_some();
+        if !list.facets.is_empty() || filters_all {
             questions.push((query.clone(), listed.to_vec()));
         }
         for field in &list.facets {
@@ -53,6 +58,11 @@ impl World {
             let expected = listed.iter().copied().filter(has).collect();
             let name = &entity.field(*field).name;
             questions.push((query.clone().facet(name, [value.clone()]), expected));
+        }
+        for field in &entity.filters {
+            let (filter, passes) = self.some_filter((entity, *field), listed, random);
+            let expected = listed.iter().copied().filter(|thing| passes(thing)).collect();
+            questions.push((query.clone().filter(filter), expected));
         }
         // With several tag fields, a filter names the field.
         let is_one = entity.tag_fields().count() == 1;
@@ -79,6 +89,41 @@ impl World {
             if !self.naive.things.iter().any(|thing| self.naive.is_expired(thing)) {
                 let total = block_on(query.total()).expect("it is counted").count;
                 assert_eq!(total, ids.len() as u64, "{query:?}");
+            }
+        }
+    }
+
+    /// A range that ends at a value that something has, or a test of presence; and who passes.
+    fn some_filter<'w>(
+        &'w self,
+        (entity, field): (&Entity, FieldId),
+        listed: &[&Thing],
+        random: &mut Random,
+    ) -> (Filter, Passes<'w>) {
+        let name = &entity.field(field).name;
+        let value = self.naive.value(random.pick::<&Thing>(listed), field);
+        let number = value.as_ref().and_then(Value::as_n).copied();
+        let number_of = move |thing: &Thing| self.naive.value(thing, field)?.as_n().copied();
+        let Some(number) = number.filter(|_| entity.field(field).has_slices()) else {
+            let is_present = move |thing: &Thing| self.naive.value(thing, field).is_some();
+            return match random.chance(1, 2) {
+                true => (Filter::present(name), Box::new(is_present)),
+                false => (Filter::present(name).not(), Box::new(move |thing| !is_present(thing))),
+            };
+        };
+        let bound = Value::N(number);
+        match random.below(3) {
+            0 => {
+                let passes = move |thing: &Thing| number_of(thing).is_some_and(|n| n < number);
+                (Filter::range(name, ..bound), Box::new(passes))
+            }
+            1 => {
+                let passes = move |thing: &Thing| number_of(thing).is_some_and(|n| n >= number);
+                (Filter::range(name, bound..), Box::new(passes))
+            }
+            _ => {
+                let passes = move |thing: &Thing| number_of(thing) == Some(number);
+                (Filter::range(name, bound.clone()..=bound), Box::new(passes))
             }
         }
     }

@@ -10,17 +10,17 @@ use keyloom_store::{
     Direction, KeySchema, KeyType, Membership, MemoryStore, Put, ReadSet, SetChange, SetName,
     Store, SystemClock, TableName, TableSpec, TransactWrite, UpdateItem,
 };
-use keyloom_value::Item;
+use keyloom_value::{Item, Number};
 use pollster::block_on;
 use proptest::prelude::*;
 
 use crate::chunks::ChunkView;
 use crate::hidden::Hidden;
 use crate::nodes::{
-    Batch, Difference, Intersection, Node, NodeRef, PostingSet, Search, Sizes, Union,
+    Batch, Difference, Intersection, Node, NodeRef, PostingSet, Search, Sizes, SliceRange, Union,
 };
 use crate::posting_list::{PostingList, PostingOwner};
-use crate::{Budget, Metered, ReadCost, Reader};
+use crate::{Budget, Metered, ReadCost, Reader, ValueRange};
 
 const MODEL: &str = "[entity.task]\nfields.tags = \"tags\"\n";
 
@@ -32,6 +32,8 @@ pub(super) enum Shape {
     All(Vec<Shape>),
     Any(Vec<Shape>),
     Without(Box<Shape>, Vec<Shape>),
+    /// A range of numbers, by ordinal. The first list is what has one, the others are its slices.
+    Range(ValueRange, Arc<BTreeMap<u64, Number>>),
 }
 
 impl Shape {
@@ -42,6 +44,10 @@ impl Shape {
             Shape::All(parts) => parts.iter().all(has),
             Shape::Any(parts) => parts.iter().any(has),
             Shape::Without(of, excluded) => has(of) && !excluded.iter().any(has),
+            Shape::Range(range, numbers) => {
+                let number = numbers.get(&ordinal).filter(|_| lists[0].contains(&ordinal));
+                number.is_some_and(|number| range.contains(number))
+            }
         }
     }
 
@@ -189,6 +195,11 @@ impl Rig {
             Shape::All(parts) => Intersection::of(all(parts)).unwrap(),
             Shape::Any(parts) => Union::of(all(parts)).unwrap(),
             Shape::Without(of, excluded) => Difference::of(self.node(of), all(excluded)),
+            Shape::Range(range, _) => {
+                let bounds = range.slice_bounds();
+                let slices = (1..=usize::from(bounds.slices())).map(|list| self.list(list));
+                SliceRange::new(self.list(0), slices.collect(), bounds, String::new()).shared()
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Parameters of operations: in the path, the query and the headers.
 
-use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model};
+use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model, Presence};
 use serde_json::{Value as Json, json};
 
 use super::super::path_queries::PathQueries;
@@ -62,23 +62,35 @@ pub(crate) fn of_queries(entity: &Entity, queries: &PathQueries) -> Vec<Paramete
         let lists = || queries.lists.iter().map(|list| entity.list(*list));
         let uniques = || queries.uniques.iter().map(|unique| entity.unique(*unique));
         let orders = lists().any(|list| list.order.iter().any(|order| order.field == id));
+        let is_filter = entity.filters.contains(&id) && !queries.lists.is_empty();
+        let is_ranged = orders || is_filter && field.has_slices();
+        let is_presence = is_filter && field.presence == Presence::Optional;
+        let is_by = lists().any(|list| list.by.contains(&id)) || !queries.uniques.is_empty();
         let is_value = |fields: &[FieldId]| fields.contains(&id);
         let is_required = lists().all(|list| is_value(&list.by))
             && uniques().all(|unique| is_value(&unique.fields) || unique.within == Some(id));
         let is_tags = field.of == FieldType::Tags;
-        let (about, schema, values) = match (orders, queries.facets(entity).contains(&id)) {
-            (true, false) => (bounds_about(field), bounds(field), Values::Repeated),
+        let (mut about, schema, values) = match (is_ranged, queries.facets(entity).contains(&id)) {
+            (true, false) => (bounds_about(field), bounds(field, is_presence), Values::Repeated),
             (false, true) => (facet_about(field), facet(field), Values::Joined),
             // Bounds, or values separated by commas: more than a schema can express.
             (true, true) => {
                 let about = format!("{} {}", facet_about(field), bounds_about(field));
                 (about, json!({ "type": "array", "items": { "type": "string" } }), Values::Repeated)
             }
+            (false, false) if is_presence && !is_by => {
+                (String::new(), json!({ "enum": ["*", "!*"] }), Values::Repeated)
+            }
             (false, false) => {
                 let about = format!("The {}.{}", spoken(name), sign_rule(field));
                 (about, query_value(field), Values::Repeated)
             }
         };
+        if is_presence {
+            let spoken = spoken(name);
+            about.push_str(&format!(" `*`: any {spoken}. `!*`: no {spoken}."));
+        }
+        let about = about.trim_start().to_owned();
         let (name, location) = ((*name).to_owned(), Location::Query);
         (!is_tags).then_some(Parameter { name, location, is_required, about, schema, values })
     };
@@ -104,7 +116,12 @@ pub(crate) fn of_tags(entity: &Entity, queries: &PathQueries) -> Vec<Parameter> 
 fn facet(field: &Field) -> Json {
     let item = match &field.of {
         FieldType::Text(_) | FieldType::Ref(..) => {
-            json!({ "type": "string", "pattern": r"^(?![<>=])[^\\,]*$" })
+            // Alone, `*` and `!*` are not values of a field that can be absent, and neither is nothing.
+            let pattern = match field.presence {
+                Presence::Required => r"^(?![<>=])[^\\,]*$",
+                Presence::Optional => r"^(?![<>=])(?!!?\*$)[^\\,]+$",
+            };
+            json!({ "type": "string", "pattern": pattern })
         }
         FieldType::Int(_) | FieldType::Number(_) => schema(&field.of, Form::Given),
         _ => one_value(field),
@@ -140,7 +157,11 @@ pub(crate) fn one_value(field: &Field) -> Json {
 fn query_value(field: &Field) -> Json {
     match &field.of {
         FieldType::Text(_) | FieldType::Ref(..) => {
-            json!({ "type": "string", "pattern": "^(?![<>])" })
+            let pattern = match field.presence {
+                Presence::Required => "^(?![<>])",
+                Presence::Optional => r"^(?![<>])(?!!?\*$).",
+            };
+            json!({ "type": "string", "pattern": pattern })
         }
         _ => one_value(field),
     }
@@ -155,8 +176,8 @@ fn sign_rule(field: &Field) -> &'static str {
     }
 }
 
-/// The schema of a value, or of a lower and an upper bound.
-fn bounds(field: &Field) -> Json {
+/// The schema of a value, or of a lower and an upper bound; or of whether there is a value.
+fn bounds(field: &Field, or_presence: bool) -> Json {
     let value = match &field.of {
         FieldType::Int(_) => Some("[+-]?[0-9]{1,18}".to_owned()),
         FieldType::Number(_) => Some(NUMBER.to_owned()),
@@ -166,7 +187,13 @@ fn bounds(field: &Field) -> Json {
         _ => None,
     };
     let item = match value {
-        Some(value) => json!({ "type": "string", "pattern": format!("^(<=?|>=?|=)?{value}$") }),
+        Some(value) => {
+            let pattern = match or_presence {
+                true => format!(r"^((<=?|>=?|=)?{value}|!?\*)$"),
+                false => format!("^(<=?|>=?|=)?{value}$"),
+            };
+            json!({ "type": "string", "pattern": pattern })
+        }
         None => json!({ "type": "string" }),
     };
     json!({ "type": "array", "items": item, "minItems": 1, "maxItems": 2 })

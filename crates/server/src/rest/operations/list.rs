@@ -166,7 +166,7 @@ fn paged(call: &Call, mut query: ListQuery) -> Result<ListQuery, Problem> {
     })
 }
 
-/// Rejects `total` with a range: only filters are counted.
+/// Rejects `total` with a range of the order alone: only filters are counted.
 fn check_countable(call: &Call, entity: &Entity, list: &RequestedList) -> Result<(), Problem> {
     if list.bounded.is_empty() || !wants_total(call)? {
         return Ok(());
@@ -177,8 +177,10 @@ fn check_countable(call: &Call, entity: &Entity, list: &RequestedList) -> Result
     names.dedup();
     let names = quoted(&names);
     Err(bad_parameter(format!(
-        "`total` cannot be combined with a range of the list's order, here of {names}: it counts \
-         what filters by tags and facets match. Omit `total` or {names}."
+        "`total` cannot be combined with a range of {names} here: it counts what filters match, and \
+         lists of `{}` have no filter by {names}. Omit `total` or {names}, or declare {names} in \
+         `filters`.",
+        entity.name
     )))
 }
 

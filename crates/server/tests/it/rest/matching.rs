@@ -277,7 +277,7 @@ fn facets_list_their_values() {
         ("rating=good", "`good` is not"),
         ("rating=%3E3", "Only `created` takes a range here."),
         ("ratng=1", "did you mean `rating`?"),
-        ("created=%3E2020-01-01T00:00:00Z&total=true", "Omit `total` or `created`."),
+        ("created=%3E2020-01-01T00:00:00Z&total=true", "Omit `total` or `created`, or declare"),
     ] {
         let answer = served.ask(&Ask::get(&format!("/products/42/comments?{query}")));
         assert_eq!(answer.outcome(), "400 bad-parameter", "{query}");

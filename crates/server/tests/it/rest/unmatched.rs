@@ -136,7 +136,8 @@ fn parameters_that_match_no_query_list_the_ones_that_would() {
         ("/people?team=x&team=y", "`team` takes one value here: give it once.".to_owned()),
         (
             "/people?total=true",
-            "`total` requires tags or facets, and `person` has neither: omit it.".to_owned(),
+            "`total` requires tags, facets or `filters`, and `person` has none: omit it."
+                .to_owned(),
         ),
         (
             "/teams",
@@ -157,8 +158,9 @@ fn parameters_that_match_no_query_list_the_ones_that_would() {
 #[test]
 fn a_total_of_a_range_is_rejected() {
     let comments = Served::open(&app("comments"));
-    let refused = "`total` cannot be combined with a range of the list's order, here of `created`: \
-                   it counts what filters by tags and facets match. Omit `total` or `created`.";
+    let refused = "`total` cannot be combined with a range of `created` here: it counts what \
+                   filters match, and lists of `comment` have no filter by `created`. Omit `total` \
+                   or `created`, or declare `created` in `filters`.";
     for range in [
         "created=>2020-01-01T00:00:00Z",
         "created=2020-01-01T00:00:00Z",

@@ -3,7 +3,7 @@
 use keyloom_model::TriggeringChange;
 
 use super::super::declaration::{
-    Purpose, board, count, fields_for, format, list, order, read_only, unique,
+    Purpose, board, count, fields_for, filters, format, list, order, read_only, unique,
 };
 use super::super::draft::{Draft, DraftHandler, DraftList, DraftType};
 use super::some_entity;
@@ -68,12 +68,22 @@ pub(super) fn change_path(draft: &mut Draft, random: &mut Random) -> Option<()> 
 pub(super) fn change_read_only(draft: &mut Draft, random: &mut Random) -> Option<()> {
     let entity = some_entity(draft, random);
     let chosen = read_only(entity, random);
-    // Their order has no meaning.
-    let old = &mut entity.read_only;
+    replace_set(&mut entity.read_only, chosen);
+    Some(())
+}
+
+/// Replaces fields whose order has no meaning, if others were chosen.
+fn replace_set(old: &mut Vec<String>, chosen: Vec<String>) {
     let is_same = chosen.len() == old.len() && chosen.iter().all(|field| old.contains(field));
     if !is_same {
         *old = chosen;
     }
+}
+
+pub(super) fn change_filters(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let chosen = filters(entity, random);
+    replace_set(&mut entity.filters, chosen);
     Some(())
 }
 
