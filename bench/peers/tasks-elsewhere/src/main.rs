@@ -1,10 +1,14 @@
-//! Tasks with tags in another database: loads them, runs the queries, and prints the measurements,
-//! one per line. Usage: `tasks-elsewhere PEER TASKS LOCATION`.
+//! Tasks with tags, or products, in another database: loads them, runs the queries, and prints the
+//! measurements, one per line. Usage: `tasks-elsewhere PEER COUNT LOCATION`.
 
 mod on_postgres;
 mod on_redis;
 mod on_sqlite;
 mod on_tantivy;
+#[path = "../../../src/bin/matching/products.rs"]
+mod products;
+mod products_in_sql;
+mod products_in_tantivy;
 #[path = "../../../src/bin/matching/tasks.rs"]
 mod tasks;
 
@@ -12,20 +16,21 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tasks::{QUERIES, TagQuery};
+use products::ProductQuery;
+use tasks::TagQuery;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error>>;
 
-/// A database that holds tasks.
-pub(crate) trait Peer {
-    /// Loads tasks, durably where possible, with all indexes.
-    fn load(&mut self, tasks: u32) -> Outcome<()>;
+/// A database that answers queries of one kind.
+pub(crate) trait Peer<Q> {
+    /// Loads so many entities, durably where possible, with all indexes.
+    fn load(&mut self, count: u32) -> Outcome<()>;
 
-    /// Runs a query; returns the number of tasks on the page, or of all matches.
-    fn run(&mut self, query: &TagQuery) -> Outcome<u64>;
+    /// Runs a query; returns the number of entities on the page, or of all matches.
+    fn run(&mut self, query: &Q) -> Outcome<u64>;
 
     /// Returns the bytes on disk, or in memory if they are only there.
     fn bytes(&mut self) -> Outcome<u64>;
@@ -33,24 +38,43 @@ pub(crate) trait Peer {
 
 fn main() -> Outcome<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [name, tasks, location] = arguments.as_slice() else {
-        return Err("Usage: tasks-elsewhere PEER TASKS LOCATION".into());
+    let [name, count, location] = arguments.as_slice() else {
+        return Err("Usage: tasks-elsewhere PEER COUNT LOCATION".into());
     };
-    let tasks: u32 = tasks.parse()?;
-    let mut peer: Box<dyn Peer> = match name.as_str() {
+    let count: u32 = count.parse()?;
+    let folder = Path::new(location);
+    if let Some(name) = name.strip_prefix("products-") {
+        let mut peer: Box<dyn Peer<ProductQuery>> = match name {
+            "postgres" => Box::new(products_in_sql::Postgres::open(location)?),
+            "sqlite" => Box::new(products_in_sql::Sqlite::open(folder)?),
+            "tantivy" => Box::new(products_in_tantivy::Tantivy::open(folder)?),
+            other => return Err(format!("Unknown peer {other}.").into()),
+        };
+        return measure(&mut *peer, count, &products::QUERIES, |query| query.text);
+    }
+    let mut peer: Box<dyn Peer<TagQuery>> = match name.as_str() {
         "postgres-jsonb" => Box::new(on_postgres::Documents::open(location)?),
         "postgres-join" => Box::new(on_postgres::Joined::open(location)?),
         "redis" => Box::new(on_redis::Redis::open(location)?),
-        "sqlite" => Box::new(on_sqlite::Sqlite::open(Path::new(location))?),
-        "tantivy" => Box::new(on_tantivy::Tantivy::open(Path::new(location))?),
+        "sqlite" => Box::new(on_sqlite::Sqlite::open(folder)?),
+        "tantivy" => Box::new(on_tantivy::Tantivy::open(folder)?),
         other => return Err(format!("Unknown peer {other}.").into()),
     };
+    measure(&mut *peer, count, &tasks::QUERIES, |query| query.text)
+}
+
+fn measure<Q>(
+    peer: &mut dyn Peer<Q>,
+    count: u32,
+    queries: &[Q],
+    text: fn(&Q) -> &'static str,
+) -> Outcome<()> {
     let began = Instant::now();
-    peer.load(tasks)?;
+    peer.load(count)?;
     println!("load {}", began.elapsed().as_micros());
     println!("bytes {}", peer.bytes()?);
-    for query in &QUERIES {
-        eprintln!("{}", query.text);
+    for query in queries {
+        eprintln!("{}", text(query));
         let found = peer.run(query)?;
         let mut times = vec![];
         let began = Instant::now();

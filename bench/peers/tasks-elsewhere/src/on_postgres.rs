@@ -15,7 +15,7 @@ pub(crate) struct Documents(Client);
 /// Tags as rows.
 pub(crate) struct Joined(Client);
 
-fn connect(url: &str) -> Outcome<Client> {
+pub(crate) fn connect(url: &str) -> Outcome<Client> {
     let mut client = Client::connect(url, NoTls)?;
     client.batch_execute("SET work_mem = '256MB'; SET maintenance_work_mem = '1GB';")?;
     Ok(client)
@@ -28,14 +28,14 @@ fn document(tags: &[Tag]) -> Value {
 }
 
 /// Executes statements separately: some cannot share a transaction.
-fn execute(client: &mut Client, statements: &[&str]) -> Outcome<()> {
+pub(crate) fn execute(client: &mut Client, statements: &[&str]) -> Outcome<()> {
     for statement in statements {
         client.batch_execute(statement)?;
     }
     Ok(())
 }
 
-fn size(client: &mut Client) -> Outcome<u64> {
+pub(crate) fn size(client: &mut Client) -> Outcome<u64> {
     let query = "SELECT sum(pg_total_relation_size(oid))::bigint FROM pg_class
                  WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace";
     Ok(client.query_one(query, &[])?.get::<_, i64>(0) as u64)
@@ -47,7 +47,7 @@ impl Documents {
     }
 }
 
-impl Peer for Documents {
+impl Peer<TagQuery> for Documents {
     fn load(&mut self, tasks: u32) -> Outcome<()> {
         self.0.batch_execute(
             "CREATE TABLE tasks (id bigint, name text NOT NULL, tags jsonb NOT NULL)",
@@ -102,7 +102,7 @@ impl Joined {
     }
 }
 
-impl Peer for Joined {
+impl Peer<TagQuery> for Joined {
     fn load(&mut self, tasks: u32) -> Outcome<()> {
         self.0.batch_execute(
             "CREATE TABLE tasks (id bigint, name text NOT NULL);

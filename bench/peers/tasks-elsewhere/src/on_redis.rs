@@ -38,7 +38,7 @@ impl Redis {
     }
 }
 
-impl Peer for Redis {
+impl Peer<TagQuery> for Redis {
     fn load(&mut self, tasks: u32) -> Outcome<()> {
         let mut number = 0;
         while number < tasks {

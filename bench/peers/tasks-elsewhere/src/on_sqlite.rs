@@ -27,7 +27,7 @@ impl Sqlite {
     }
 }
 
-impl Peer for Sqlite {
+impl Peer<TagQuery> for Sqlite {
     fn load(&mut self, tasks: u32) -> Outcome<()> {
         let transaction = self.connection.transaction()?;
         {

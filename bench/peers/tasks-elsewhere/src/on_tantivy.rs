@@ -31,7 +31,7 @@ impl Tantivy {
     }
 }
 
-impl Peer for Tantivy {
+impl Peer<TagQuery> for Tantivy {
     fn load(&mut self, tasks: u32) -> Outcome<()> {
         let mut writer = self.index.writer(1_000_000_000)?;
         for number in 0..tasks {

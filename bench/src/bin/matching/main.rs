@@ -7,6 +7,7 @@
 //! cargo run --release -p keyloom-bench --bin matching -- written
 //! cargo run --release -p keyloom-bench --bin matching -- facets 100000   # at most this many
 //! cargo run --release -p keyloom-bench --bin matching -- positions       # rare, common, old, new
+//! cargo run --release -p keyloom-bench --bin matching -- ranges          # `--alone`: not the others
 //! ```
 //!
 //! Builds what it measures, and installs PostgreSQL and Redis from Debian's packages if they are
@@ -24,6 +25,8 @@ mod measured;
 mod ours;
 mod peers;
 mod positions;
+mod products;
+mod ranges;
 mod tasks;
 mod written;
 
@@ -36,7 +39,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
-    let is_all = !["tags", "written", "facets", "positions"].into_iter().any(has);
+    let is_all = !["tags", "written", "facets", "positions", "ranges"].into_iter().any(has);
     let given = arguments.iter().find_map(|argument| argument.parse().ok());
     let many = |whole: u32| given.unwrap_or(if has("--quick") { whole / 10 } else { whole });
     if is_all || has("tags") {
@@ -50,6 +53,9 @@ fn main() {
     }
     if is_all || has("positions") {
         positions::report(many(1_000_000));
+    }
+    if is_all || has("ranges") {
+        ranges::report(many(1_000_000), has("--alone"));
     }
 }
 
@@ -66,7 +72,8 @@ fn tags(tasks: u32, is_alone: bool) {
             Err(why) => eprintln!("{name} could not be measured: {why}"),
         }
     }
-    compare(tasks, &measured);
+    println!("{tasks} tasks:\n");
+    compare(tasks, &measured, &QUERIES.map(|query| query.text));
 }
 
 /// Runs the queries with ten thousand tasks, ten times as many, and so on; returns the last results.
@@ -87,19 +94,18 @@ fn grow(tasks_max: u32) -> Measured {
     }
 }
 
-fn compare(tasks: u32, measured: &[(&str, Measured)]) {
-    println!("{tasks} tasks:\n");
+fn compare(entities: u32, measured: &[(&str, Measured)], queries: &[&str]) {
     let names: Vec<&str> = measured.iter().map(|(name, _)| *name).collect();
     println!("| | {} |\n|---|{}", names.join(" | "), "---:|".repeat(names.len()));
     let row = |heading: &str, cell: &dyn Fn(&Measured) -> String| {
         let cells: Vec<String> = measured.iter().map(|(_, measured)| cell(measured)).collect();
         println!("| {heading} | {} |", cells.join(" | "));
     };
-    row("loaded, tasks/s", &|of| format!("{:.0}", f64::from(tasks) / of.load.as_secs_f64()));
-    row("bytes a task", &|of| format!("{:.0}", of.bytes as f64 / f64::from(tasks)));
-    for (index, query) in QUERIES.iter().enumerate() {
+    row("loaded per second", &|of| format!("{:.0}", f64::from(entities) / of.load.as_secs_f64()));
+    row("bytes each", &|of| format!("{:.0}", of.bytes as f64 / f64::from(entities)));
+    for (index, text) in queries.iter().enumerate() {
         let found = measured.first().map(|(_, measured)| measured.queries[index].0);
-        let heading = format!("{} ({} found)", query.text, found.unwrap_or_default());
+        let heading = format!("{text} ({} found)", found.unwrap_or_default());
         row(&heading, &|of| {
             let (count, time) = of.queries[index];
             // A different number of matches means different work.

@@ -1,4 +1,4 @@
-//! The same tasks in other databases (`bench/peers/tasks-elsewhere`), each in a separate process.
+//! The same tasks and products in other databases (`bench/peers/tasks-elsewhere`), each in a separate process.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,6 +16,12 @@ pub(crate) const PEERS: [(&str, Measure); 5] = [
     ("Redis", on_redis),
     ("SQLite", |tasks| in_folder("sqlite", tasks)),
     ("tantivy", |tasks| in_folder("tantivy", tasks)),
+];
+
+pub(crate) const OF_PRODUCTS: [(&str, Measure); 3] = [
+    ("PostgreSQL", |products| on_postgres("products-postgres", products)),
+    ("SQLite", |products| in_folder("products-sqlite", products)),
+    ("tantivy", |products| in_folder("products-tantivy", products)),
 ];
 
 fn on_postgres(name: &str, tasks: u32) -> Result<Measured, String> {
