@@ -28,6 +28,8 @@ pub(crate) struct ChunkView {
     combined: BTreeSet<Vec<u8>>,
     /// How many chunks of each list are read at once.
     ahead: usize,
+    /// What is in a range, by its name and chunk.
+    ranges: BTreeMap<(String, u64), Members>,
 }
 
 /// A chunk of a list.
@@ -62,7 +64,17 @@ impl ChunkView {
             chunks: BTreeMap::new(),
             combined: BTreeSet::new(),
             ahead: 1,
+            ranges: BTreeMap::new(),
         }
+    }
+
+    /// What is in a range in a chunk, if that was remembered.
+    pub(crate) fn in_range(&self, range: &str, chunk: u64) -> Option<&Members> {
+        self.ranges.get(&(range.to_owned(), chunk))
+    }
+
+    pub(crate) fn remember_range(&mut self, range: &str, chunk: u64, members: Members) {
+        self.ranges.insert((range.to_owned(), chunk), members);
     }
 
     /// The chunks in which a list may have members, from one on, in a direction.

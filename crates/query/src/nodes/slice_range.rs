@@ -1,13 +1,17 @@
 //! The values of a field within a range, found by their bits: goes through the slices of the field
 //! from the most significant bit on, and keeps apart those whose bits are still those of a bound. A
-//! slice is read only where there are such.
+//! slice is read only where there are such. What is in the range of a whole chunk is remembered: counts
+//! of values ask again for each value.
 
 use keyloom_model::SliceBits;
-use keyloom_store::Members;
+use keyloom_store::{Direction, Members, ReadSet};
 
 use super::{Batch, Found, Node, NodeRef, Outline, PostingSet, Search, Sizes};
 use crate::Error;
 use crate::posting_list::PostingList;
+
+/// Of so many ordinals in a chunk, the whole chunk is decided on.
+const MANY: u64 = 16;
 
 /// What has a value of a field within a range.
 #[derive(Clone, Debug)]
@@ -54,6 +58,42 @@ impl SliceRange {
 
     /// Returns which of some ordinals, which all have a value, are within the bounds.
     async fn within(&self, search: &mut Search<'_>, ordinals: Members) -> Result<Members, Error> {
+        let (mut left, mut kept) = (ordinals, Members::default());
+        while let Some(first) = left.first() {
+            let chunk = first / ReadSet::CHUNK_ORDINALS;
+            let end = first | (ReadSet::CHUNK_ORDINALS - 1);
+            let mut of_chunk = left.clone();
+            of_chunk.keep(first..=end);
+            left.and_not(&of_chunk);
+            if of_chunk.len() >= MANY || search.view.in_range(&self.text, chunk).is_some() {
+                of_chunk.and(&self.whole_chunk(search, chunk).await?);
+            } else {
+                of_chunk = self.narrow(search, of_chunk).await?;
+            }
+            kept.or(&of_chunk);
+        }
+        Ok(kept)
+    }
+
+    /// Returns everything in a chunk that is within the bounds. Something in it has a value.
+    async fn whole_chunk(&self, search: &mut Search<'_>, chunk: u64) -> Result<Members, Error> {
+        if let Some(within) = search.view.in_range(&self.text, chunk) {
+            return Ok(within.clone());
+        }
+        let first = chunk * ReadSet::CHUNK_ORDINALS;
+        let from = match search.direction {
+            Direction::Forward => first,
+            Direction::Backward => first | (ReadSet::CHUNK_ORDINALS - 1),
+        };
+        let mut present = search.next(&*self.present, from).await?.ordinals;
+        present.keep(first..=first | (ReadSet::CHUNK_ORDINALS - 1));
+        let within = self.narrow(search, present).await?;
+        search.view.remember_range(&self.text, chunk, within.clone());
+        Ok(within)
+    }
+
+    /// The same as `within`, of ordinals in one chunk.
+    async fn narrow(&self, search: &mut Search<'_>, ordinals: Members) -> Result<Members, Error> {
         let mut narrowing = Narrowing::new(ordinals, self.bounds);
         for (number, slice) in (0..).zip(&self.slices) {
             let open = narrowing.open(number);
