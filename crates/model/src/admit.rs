@@ -10,6 +10,7 @@ mod checker;
 mod convert;
 mod error;
 mod id;
+mod named;
 mod patch;
 
 use std::borrow::Cow;

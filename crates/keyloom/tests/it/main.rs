@@ -39,6 +39,7 @@ mod leases;
 mod many_lists;
 mod matching;
 mod matching_kept;
+mod named;
 mod once;
 mod once_random;
 mod operations;

@@ -107,6 +107,20 @@ pub enum FieldErrorKind {
         /// The value, truncated if it is long.
         found: String,
     },
+    /// No earlier change of the transaction has the name that stands for an id.
+    NotNamed {
+        /// The name, truncated if it is long.
+        name: String,
+    },
+    /// The name that stands for the id in a reference is that of another kind of entity.
+    OtherEntity {
+        /// The name, truncated if it is long.
+        name: String,
+        /// The kind that the field refers to.
+        expected: String,
+        /// The kind that has the name.
+        found: String,
+    },
     /// The field is read-only, and the value differs from its current one.
     ReadOnly,
     /// Lists and maps are nested too deep.
@@ -202,6 +216,15 @@ impl Display for FieldError {
             FieldErrorKind::NotInFormat { format, found } => {
                 write!(f, "{at} must be {}, and this is `{found}`", format.in_words())
             }
+            FieldErrorKind::NotNamed { name } => write!(
+                f,
+                "{at} refers to `{name}`, and no change before this one has that name; name the \
+                 change of that entity, and put it first"
+            ),
+            FieldErrorKind::OtherEntity { name, expected, found } => write!(
+                f,
+                "{at} must refer to a `{expected}`, and `{name}` is the name of a `{found}`"
+            ),
             FieldErrorKind::ReadOnly => {
                 write!(f, "{at} is read-only; leave it out, or send its current value")
             }

@@ -1,7 +1,8 @@
 //! JSON Schemas of an entity: for responses, and for creating, replacing and patching it.
 
 use keyloom_model::{
-    Entity, Field, FieldAccess, FieldOrigin, Format, FormatChoice, IdSource, Model, Presence,
+    Entity, Field, FieldAccess, FieldOrigin, FieldType, Format, FormatChoice, IdSource, Model,
+    Presence,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -18,11 +19,15 @@ pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
         (format!("{name}.create"), create(model, entity)),
         (format!("{name}.replace"), replace(model, entity)),
         (format!("{name}.patch"), patch(model, entity)),
+        (format!("{name}.create.named"), named(entity, create(model, entity))),
+        (format!("{name}.replace.named"), named(entity, replace(model, entity))),
+        (format!("{name}.patch.named"), named(entity, patch(model, entity))),
         (format!("{name}.page"), page(entity)),
     ]
 }
 
-/// A reference to one of them: `part` is empty, `.create`, `.replace`, `.patch` or `.page`.
+/// A reference to one of them: `part` is empty, `.create`, `.replace`, `.patch` or `.page`;
+/// with `.named` after one of the three, the document can contain names of a transaction.
 pub(crate) fn reference(entity: &Entity, part: &str) -> Json {
     json!({ "$ref": format!("#/components/schemas/{}{part}", entity.name) })
 }
@@ -74,6 +79,48 @@ fn patch(model: &Model, entity: &Entity) -> Json {
     }
     properties.extend(of_request());
     by_members(entity, object(properties, &[]))
+}
+
+/// The schema of a document in a transaction, where names can stand for ids.
+fn named(entity: &Entity, mut document: Json) -> Json {
+    let Some(properties) = document["properties"].as_object_mut() else { return document };
+    for field in settable(entity) {
+        let Some(values) = properties.get_mut(&field.name) else { continue };
+        match &field.of {
+            FieldType::Ref(..) | FieldType::Text(_) => *values = or_named(values.take()),
+            FieldType::List(of, _) if matches!(**of, FieldType::Ref(..) | FieldType::Text(_)) => {
+                values["items"] = or_named(values["items"].take());
+            }
+            _ => {}
+        }
+    }
+    if let Some(id) = properties.get_mut("id") {
+        *id = or_named(id.take());
+    }
+    document
+}
+
+/// Extends a schema by the name of an entity of the same transaction; the description stays outside.
+pub(crate) fn or_named(mut schema: Json) -> Json {
+    let about = schema.as_object_mut().and_then(|members| members.remove("description"));
+    let either = json!({ "anyOf": [schema, { "$ref": "#/components/schemas/Named" }] });
+    match about {
+        Some(about) => with(either, "description", about),
+        None => either,
+    }
+}
+
+/// The schema of a name of an entity of the same transaction. No property is called `$ref` here, and no
+/// example contains it: many programs would take that for a reference of the schema itself.
+pub(super) fn name_of_entity() -> Json {
+    json!({
+        "type": "object",
+        "description": "Stands for the id of the entity that an earlier change of the transaction \
+                        creates `as` this name.",
+        "propertyNames": { "enum": ["$ref"] },
+        "additionalProperties": { "type": "string", "minLength": 1, "maxLength": 60 },
+        "minProperties": 1, "maxProperties": 1,
+    })
 }
 
 fn page(entity: &Entity) -> Json {
