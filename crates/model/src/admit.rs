@@ -12,6 +12,7 @@ mod error;
 mod id;
 mod named;
 mod patch;
+mod relative;
 
 use std::borrow::Cow;
 
@@ -24,6 +25,7 @@ use checker::{Checker, Location, NESTING_MAX};
 pub use error::{FieldError, FieldErrorKind, LengthUnit};
 use error::{excerpt, null_error};
 pub use id::check_id;
+use relative::Relative;
 
 impl Entity {
     /// Returns the stored form of a whole document, with defaults filled in; `now_ms` is the value
@@ -89,7 +91,8 @@ impl Entity {
 
     /// Returns the stored form after a merge patch (RFC 7396): null removes a field, a map merges
     /// into a field of type `any`, `map` or `tags`, everything else replaces. Defaults are not
-    /// filled in again. Fields that the patch does not name do not change.
+    /// filled in again. Fields that the patch does not name do not change. `{"$add": 5}` adds to a
+    /// number, `{"$append": [...]}` to a list.
     ///
     /// # Errors
     ///
@@ -120,12 +123,19 @@ impl Entity {
         let mut patched = Vec::with_capacity(self.fields.len());
         for field in self.settable_fields() {
             let before = fields.get(&field.name);
-            let value = match (patch.get(&field.name), access(field)) {
-                (Some(change), FieldAccess::ReadWrite) => {
-                    checker.given(&merged(change, before, field), field)
-                }
+            let change = match patch.get(&field.name) {
+                None => None,
+                Some(change) => match Relative::of(change, field) {
+                    None => Some(merged(change, before, field)),
+                    Some(relative) => match checker.applied(relative, before, field) {
+                        Some(value) => Some(Cow::Owned(value)),
+                        None => continue,
+                    },
+                },
+            };
+            let value = match (change, access(field)) {
+                (Some(change), FieldAccess::ReadWrite) => checker.given(&change, field),
                 (Some(change), FieldAccess::ReadOnly) => {
-                    let change = merged(change, before, field);
                     checker.read_only(Some(&change), before.cloned(), field)
                 }
                 (None, _) => checker.stored(before, field),
@@ -137,6 +147,12 @@ impl Entity {
         checker.check_names(patch, self);
         checker.check_names(fields, self);
         checker.finish().map(|()| patched)
+    }
+
+    /// Whether a patch contains changes that depend on values before, which every attempt to apply it
+    /// computes again.
+    pub fn is_relative(patch: &Item) -> bool {
+        relative::is_relative(patch)
     }
 
     /// Checks that fields are in stored form, complete and valid.

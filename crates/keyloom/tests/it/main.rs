@@ -26,6 +26,7 @@ mod folding;
 mod heartbeats;
 mod histories;
 mod hostile;
+mod increments;
 mod interleavings;
 mod jobs;
 mod json;

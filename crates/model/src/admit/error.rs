@@ -107,6 +107,11 @@ pub enum FieldErrorKind {
         /// The value, truncated if it is long.
         found: String,
     },
+    /// A patch adds to a number, and the exact sum has more than 38 digits.
+    SumTooLong {
+        /// What it adds.
+        addend: Number,
+    },
     /// No earlier change of the transaction has the name that stands for an id.
     NotNamed {
         /// The name, truncated if it is long.
@@ -216,15 +221,14 @@ impl Display for FieldError {
             FieldErrorKind::NotInFormat { format, found } => {
                 write!(f, "{at} must be {}, and this is `{found}`", format.in_words())
             }
-            FieldErrorKind::NotNamed { name } => write!(
-                f,
-                "{at} refers to `{name}`, and no change before this one has that name; name the \
-                 change of that entity, and put it first"
-            ),
-            FieldErrorKind::OtherEntity { name, expected, found } => write!(
-                f,
-                "{at} must refer to a `{expected}`, and `{name}` is the name of a `{found}`"
-            ),
+            FieldErrorKind::SumTooLong { addend } => write_sum_too_long(f, &at, addend),
+            FieldErrorKind::NotNamed { name } => write_not_named(f, &at, name),
+            FieldErrorKind::OtherEntity { name, expected, found } => {
+                write!(
+                    f,
+                    "{at} must refer to a `{expected}`, and `{name}` is the name of a `{found}`"
+                )
+            }
             FieldErrorKind::ReadOnly => {
                 write!(f, "{at} is read-only; leave it out, or send its current value")
             }
@@ -255,6 +259,22 @@ fn cut(text: &str, length_max: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+fn write_sum_too_long(f: &mut fmt::Formatter<'_>, at: &str, addend: &Number) -> fmt::Result {
+    write!(
+        f,
+        "{at} is {addend}, and the exact sum would have more than 38 digits; add less, or a number \
+         with fewer decimals"
+    )
+}
+
+fn write_not_named(f: &mut fmt::Formatter<'_>, at: &str, name: &str) -> fmt::Result {
+    write!(
+        f,
+        "{at} refers to `{name}`, and no change before this one has that name; name the change of \
+         that entity, and put it first"
+    )
 }
 
 fn write_length(

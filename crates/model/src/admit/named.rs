@@ -5,11 +5,12 @@
 //! `id`, in fields of type `ref` and `text`, and in lists of these. In `any`, `map` and `tags`, such an
 //! object is a value like any other.
 
-use keyloom_value::{Item, Value};
+use keyloom_value::{Item, Name, Value};
 
 use super::FieldErrorKind;
 use super::checker::{Checker, Location};
 use super::error::{FieldError, excerpt};
+use super::relative::APPEND;
 use crate::layout::EntityKey;
 use crate::model::{EntityId, FieldType, Model};
 
@@ -53,6 +54,12 @@ impl Names<'_, '_> {
             (FieldType::List(of, _), Value::L(elements)) if is_replaced(of) => {
                 for (index, element) in elements.iter_mut().enumerate() {
                     self.replace(element, of, &Location::Element(location, index));
+                }
+            }
+            // A patch that appends to the list.
+            (FieldType::List(..), Value::M(members)) if members.len() == 1 => {
+                if let Some(elements) = members.get_mut(APPEND) {
+                    self.replace(elements, of, &Location::Member(location, &Name::from(APPEND)));
                 }
             }
             _ => {}

@@ -13,6 +13,7 @@ mod language;
 mod layouts;
 mod random_entity;
 mod read_only;
+mod relative;
 mod round_trip;
 mod templates;
 mod windows;

@@ -1,8 +1,8 @@
 //! JSON Schemas of an entity: for responses, and for creating, replacing and patching it.
 
 use keyloom_model::{
-    Entity, Field, FieldAccess, FieldOrigin, FieldType, Format, FormatChoice, IdSource, Model,
-    Presence,
+    Entity, Field, FieldAccess, FieldOrigin, FieldType, Format, FormatChoice, IdSource, Limits,
+    Model, Presence,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -16,12 +16,12 @@ pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
     let name = &entity.name;
     vec![
         (name.clone(), shown(model, entity)),
-        (format!("{name}.create"), create(model, entity)),
-        (format!("{name}.replace"), replace(model, entity)),
-        (format!("{name}.patch"), patch(model, entity)),
-        (format!("{name}.create.named"), named(entity, create(model, entity))),
-        (format!("{name}.replace.named"), named(entity, replace(model, entity))),
-        (format!("{name}.patch.named"), named(entity, patch(model, entity))),
+        (format!("{name}.create"), create(model, entity, Names::Unknown)),
+        (format!("{name}.replace"), replace(model, entity, Names::Unknown)),
+        (format!("{name}.patch"), patch(model, entity, Names::Unknown)),
+        (format!("{name}.create.named"), create(model, entity, Names::Known)),
+        (format!("{name}.replace.named"), replace(model, entity, Names::Known)),
+        (format!("{name}.patch.named"), patch(model, entity, Names::Known)),
         (format!("{name}.page"), page(entity)),
     ]
 }
@@ -30,6 +30,33 @@ pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
 /// with `.named` after one of the three, the document can contain names of a transaction.
 pub(crate) fn reference(entity: &Entity, part: &str) -> Json {
     json!({ "$ref": format!("#/components/schemas/{}{part}", entity.name) })
+}
+
+/// Whether names can stand for ids: in transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    Known,
+    Unknown,
+}
+
+impl Names {
+    /// Extends the schema of a field by names, where they are known.
+    fn extend(self, field: &Field, mut values: Json) -> Json {
+        match (&field.of, self) {
+            (FieldType::Ref(..) | FieldType::Text(_), Names::Known) => or_named(values),
+            (FieldType::List(of, _), Names::Known)
+                if matches!(**of, FieldType::Ref(..) | FieldType::Text(_)) =>
+            {
+                values["items"] = or_named(values["items"].take());
+                values
+            }
+            _ => values,
+        }
+    }
+
+    fn extend_id(self, id: Json) -> Json {
+        if self == Names::Known { or_named(id) } else { id }
+    }
 }
 
 fn shown(model: &Model, entity: &Entity) -> Json {
@@ -53,51 +80,35 @@ fn shown(model: &Model, entity: &Entity) -> Json {
     object(properties, &required)
 }
 
-fn create(model: &Model, entity: &Entity) -> Json {
-    let mut properties = whole(model, entity, |field| field.access == FieldAccess::ReadWrite);
+fn create(model: &Model, entity: &Entity, names: Names) -> Json {
+    let is_had = |field: &Field| field.access == FieldAccess::ReadWrite;
+    let mut properties = whole(model, entity, names, is_had);
     let mut required = needed(entity);
     properties.insert("version".to_owned(), version_shown());
     if entity.id_source == IdSource::Given {
-        properties.insert("id".to_owned(), with(id(), "description", "The id of the new entity."));
+        let id = with(id(), "description", "The id of the new entity.");
+        properties.insert("id".to_owned(), names.extend_id(id));
         required.push("id");
     }
     by_members(entity, object(properties, &required))
 }
 
-fn replace(model: &Model, entity: &Entity) -> Json {
-    let mut properties = whole(model, entity, |_| true);
-    properties.extend(of_request());
+fn replace(model: &Model, entity: &Entity, names: Names) -> Json {
+    let mut properties = whole(model, entity, names, |_| true);
+    properties.extend(of_request(names));
     by_members(entity, object(properties, &needed(entity)))
 }
 
-fn patch(model: &Model, entity: &Entity) -> Json {
+fn patch(model: &Model, entity: &Entity, names: Names) -> Json {
     let mut properties = Map::new();
     for field in settable(entity) {
         let values = or_null_if_optional(field, schema(&field.of, Form::Patched));
-        let values = marked(field, formatted(entity, field, values));
+        let values = names.extend(field, formatted(entity, field, values));
+        let values = marked(field, or_relative(field, values));
         properties.insert(field.name.clone(), described(model, entity, field, values));
     }
-    properties.extend(of_request());
+    properties.extend(of_request(names));
     by_members(entity, object(properties, &[]))
-}
-
-/// The schema of a document in a transaction, where names can stand for ids.
-fn named(entity: &Entity, mut document: Json) -> Json {
-    let Some(properties) = document["properties"].as_object_mut() else { return document };
-    for field in settable(entity) {
-        let Some(values) = properties.get_mut(&field.name) else { continue };
-        match &field.of {
-            FieldType::Ref(..) | FieldType::Text(_) => *values = or_named(values.take()),
-            FieldType::List(of, _) if matches!(**of, FieldType::Ref(..) | FieldType::Text(_)) => {
-                values["items"] = or_named(values["items"].take());
-            }
-            _ => {}
-        }
-    }
-    if let Some(id) = properties.get_mut("id") {
-        *id = or_named(id.take());
-    }
-    document
 }
 
 /// Extends a schema by the name of an entity of the same transaction; the description stays outside.
@@ -108,6 +119,28 @@ pub(crate) fn or_named(mut schema: Json) -> Json {
         Some(about) => with(either, "description", about),
         None => either,
     }
+}
+
+/// Extends the schema of a number or a list in a patch by changes relative to its value.
+fn or_relative(field: &Field, values: Json) -> Json {
+    let relative = |name: &str, operand: Json| {
+        json!({
+            "type": "object", "properties": { name: operand }, "required": [name],
+            "additionalProperties": false,
+        })
+    };
+    let relative = match &field.of {
+        FieldType::Int(_) | FieldType::Number(_) => {
+            // The sum is checked, and what is added can be any number.
+            let addend = schema(&FieldType::Number(Limits::NONE), Form::Given);
+            relative("$add", addend)
+        }
+        FieldType::List(..) => {
+            relative("$append", json!({ "type": "array", "items": values["items"] }))
+        }
+        _ => return values,
+    };
+    json!({ "anyOf": [values, relative] })
 }
 
 /// The schema of a name of an entity of the same transaction. No property is called `$ref` here, and no
@@ -145,10 +178,15 @@ fn page(entity: &Entity) -> Json {
 }
 
 /// The properties of a complete document, for the fields that pass `is_had`.
-fn whole(model: &Model, entity: &Entity, is_had: impl Fn(&Field) -> bool) -> Map<String, Json> {
+fn whole(
+    model: &Model,
+    entity: &Entity,
+    names: Names,
+    is_had: impl Fn(&Field) -> bool,
+) -> Map<String, Json> {
     let property = |field: &Field| {
         let mut values = or_null_if_optional(field, schema(&field.of, Form::Given));
-        values = formatted(entity, field, values);
+        values = names.extend(field, formatted(entity, field, values));
         // The description names the default: `default` would make the field required in clients generated
         // by openapi-typescript.
         values = marked(field, values);
@@ -198,10 +236,10 @@ fn marked(field: &Field, schema: Json) -> Json {
 }
 
 /// `id` and `version`, which documents for an existing entity may contain.
-fn of_request() -> [(String, Json); 2] {
+fn of_request(names: Names) -> [(String, Json); 2] {
     // Redundant, and must equal the id in the path.
     let id = with(with(id(), "readOnly", true), "description", "Must equal the id in the path.");
-    [("id".to_owned(), id), ("version".to_owned(), version_expected())]
+    [("id".to_owned(), names.extend_id(id)), ("version".to_owned(), version_expected())]
 }
 
 fn version_shown() -> Json {
