@@ -23,6 +23,7 @@ pub(crate) struct DeclaredEntity {
     pub(crate) id: Option<Word>,
     pub(crate) tenant: Option<Word>,
     pub(crate) expires: Option<Word>,
+    pub(crate) updated: Option<Word>,
     pub(crate) read_only: Vec<Word>,
     pub(crate) shards: Option<Node>,
     pub(crate) reference_shards: Option<Node>,

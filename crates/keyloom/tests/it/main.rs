@@ -76,6 +76,7 @@ mod threads;
 mod trees;
 mod typed;
 mod uniques;
+mod updated;
 mod verifying;
 mod webhooks;
 mod windows;

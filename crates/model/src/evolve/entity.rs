@@ -58,7 +58,7 @@ fn without_jobs(entity: &Entity) -> Refusal {
 pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     let refusals = [parent(pair), tenant(pair), id_source(pair)];
     findings.refusals.extend(refusals.into_iter().flatten());
-    let changes = [expiry(pair), path(pair), handlers(pair), shards(pair)];
+    let changes = [expiry(pair), updated(pair), path(pair), handlers(pair), shards(pair)];
     findings.changes.extend(changes.into_iter().flatten());
 }
 
@@ -140,6 +140,18 @@ fn expiry(pair: &Pair<'_>) -> Option<Change> {
         None => format!("`{}` no longer expires", pair.name()),
     };
     (old != new).then(|| pair.change(ChangeKind::ExpiryChanged, text))
+}
+
+fn updated(pair: &Pair<'_>) -> Option<Change> {
+    let field = |side: Side<'_>| side.entity.updated.map(|field| side.name(field).to_owned());
+    let (old, new) = (field(pair.old), field(pair.new));
+    let text = match &new {
+        Some(field) => {
+            format!("`{}` now has the time of its last change in `{field}`", pair.name())
+        }
+        None => format!("`{}` no longer has the time of its last change", pair.name()),
+    };
+    (old != new).then(|| pair.change(ChangeKind::ServiceChanged, text))
 }
 
 fn path(pair: &Pair<'_>) -> Option<Change> {

@@ -27,6 +27,8 @@ pub struct Entity {
     pub tenancy: Tenancy,
     /// The field with the time at which it expires.
     pub expires: Option<FieldId>,
+    /// The field with the time of the last change, which no caller sets.
+    pub updated: Option<FieldId>,
     /// The number of partitions that all entities of this kind, and tenant, are spread over.
     pub shards: u32,
     /// The number of partitions that the references to each entity are spread over.

@@ -9,6 +9,7 @@ const CONTEXTS: &[(&str, &str)] = &[
     ("[entity.category]", ""),
     ("fields.rating ", "[entity.person]\n[entity.a]\n"),
     ("[entity.method]", ""),
+    ("[entity.task]\nupdated", ""),
     (
         "unique = [",
         "[entity.search]\n[entity.a]\nparent = \"search\"\nfields.email = \"text\"\n\

@@ -43,6 +43,10 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
         sentences.push("Optional.".to_owned());
     }
     let (created, left_out) = match field.access {
+        FieldAccess::ReadOnly if id.is_some() && id == entity.updated => {
+            sentences.push("Read-only: the time of the last change.".to_owned());
+            ("Initially the time of creation.", "initially")
+        }
         FieldAccess::ReadWrite => ("Defaults to the time of creation.", "by default"),
         FieldAccess::ReadOnly => {
             sentences.push("Read-only: the service sets it.".to_owned());
