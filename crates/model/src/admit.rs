@@ -314,6 +314,7 @@ impl Checker {
 impl Checker {
     /// Checks the formats of texts, which may depend on other fields.
     fn check_formats(&mut self, fields: &Item, entity: &Entity) {
+        self.check_patterns(fields, entity);
         for rule in &entity.formats {
             let name = &entity.field(rule.field).name;
             if let Some(text) = fields.get(name).and_then(Value::as_s)
@@ -322,6 +323,19 @@ impl Checker {
             {
                 let found = excerpt(text);
                 self.report(&Location::Field(name), FieldErrorKind::NotInFormat { format, found });
+            }
+        }
+    }
+
+    fn check_patterns(&mut self, fields: &Item, entity: &Entity) {
+        for rule in &entity.patterns {
+            let name = &entity.field(rule.field).name;
+            if let Some(text) = fields.get(name).and_then(Value::as_s)
+                && !rule.pattern.matches(text)
+            {
+                let (pattern, found) = (rule.pattern.as_str().to_owned(), excerpt(text));
+                let kind = FieldErrorKind::NotMatching { pattern, found };
+                self.report(&Location::Field(name), kind);
             }
         }
     }

@@ -14,6 +14,7 @@ mod list;
 pub(crate) mod literal;
 mod name;
 mod path;
+mod pattern;
 mod query_scope;
 mod read_only;
 mod scope;

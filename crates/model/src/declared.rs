@@ -29,6 +29,7 @@ pub(crate) struct DeclaredEntity {
     pub(crate) reference_shards: Option<Node>,
     pub(crate) fields: Vec<DeclaredField>,
     pub(crate) formats: Vec<DeclaredFormat>,
+    pub(crate) patterns: Vec<DeclaredPattern>,
     pub(crate) uniques: Vec<DeclaredUnique>,
     pub(crate) lists: Vec<DeclaredList>,
     pub(crate) counts: Vec<DeclaredCount>,
@@ -123,6 +124,13 @@ pub(crate) struct DeclaredFormat {
 pub(crate) enum DeclaredFormatChoice {
     Always(Word),
     By(Word, Vec<(Word, Word)>),
+}
+
+/// `pattern.FIELD = "REGULAR EXPRESSION"`.
+#[derive(Debug)]
+pub(crate) struct DeclaredPattern {
+    pub(crate) field: Word,
+    pub(crate) pattern: Word,
 }
 
 /// One entry of `unique`.

@@ -107,6 +107,13 @@ pub enum FieldErrorKind {
         /// The value, truncated if it is long.
         found: String,
     },
+    /// A text does not match the pattern of its field.
+    NotMatching {
+        /// The pattern.
+        pattern: String,
+        /// The value, truncated if it is long.
+        found: String,
+    },
     /// A patch adds to a number, and the exact sum has more than 38 digits.
     SumTooLong {
         /// What it adds.
@@ -220,6 +227,9 @@ impl Display for FieldError {
             ),
             FieldErrorKind::NotInFormat { format, found } => {
                 write!(f, "{at} must be {}, and this is `{found}`", format.in_words())
+            }
+            FieldErrorKind::NotMatching { pattern, found } => {
+                write!(f, "{at} must match the pattern `{pattern}`, and this is `{found}`")
             }
             FieldErrorKind::SumTooLong { addend } => write_sum_too_long(f, &at, addend),
             FieldErrorKind::NotNamed { name } => write_not_named(f, &at, name),

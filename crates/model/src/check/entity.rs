@@ -12,7 +12,7 @@ use super::path::{self, Paths, Served};
 use super::read_only::ReadOnly;
 use super::scope::Scope;
 use super::shards;
-use super::{board, capacity, format, list, unique};
+use super::{board, capacity, format, list, pattern, unique};
 
 const ID_SOURCES: Choices<'_, IdSource> = Choices {
     key: "`id`",
@@ -44,6 +44,7 @@ impl Checker<'_, '_> {
         if let Some(id) = updated {
             fields[id.index()].access = FieldAccess::ReadOnly;
         }
+        let formats = format::formats(&declared.formats, scope, reporter);
         let entity = Entity {
             name: declared.name.text.clone(),
             path: path::entity_path(declared),
@@ -52,7 +53,8 @@ impl Checker<'_, '_> {
             tenancy,
             expires: expires(declared, scope, reporter),
             updated,
-            formats: format::formats(&declared.formats, scope, reporter),
+            patterns: pattern::patterns(&declared.patterns, scope, &formats, reporter),
+            formats,
             uniques: unique::uniques(&declared.uniques, scope, reporter),
             lists,
             counts,

@@ -35,6 +35,7 @@ pub(crate) enum Usage {
     Rank,
     Format,
     FormatBy,
+    Pattern,
 }
 
 impl Usage {
@@ -53,6 +54,7 @@ impl Usage {
             Usage::Of | Usage::Window => "of",
             Usage::Rank => "rank",
             Usage::Format | Usage::FormatBy => "format",
+            Usage::Pattern => "pattern",
         }
     }
 
@@ -67,7 +69,7 @@ impl Usage {
             Usage::Sum | Usage::Min | Usage::Max => &["int", "number", "time"],
             Usage::Window => &["time"],
             Usage::Rank => &["int", "number", "time"],
-            Usage::Format => &["text"],
+            Usage::Format | Usage::Pattern => &["text"],
             Usage::FormatBy => &["enum"],
         }
     }

@@ -5,7 +5,7 @@ use super::keyed_value::KeyedValue;
 use super::keys::{Keys, NamedTable, TableKind, text};
 use super::limit::{DECLARATIONS_MAX, Limit};
 use super::list;
-use crate::declared::{DeclaredEntity, DeclaredField, DeclaredUnique};
+use crate::declared::{DeclaredEntity, DeclaredField, DeclaredPattern, DeclaredUnique};
 use crate::error::Reporter;
 use crate::field_spec;
 use crate::parse::NodeKind;
@@ -28,6 +28,7 @@ const ENTITY: TableKind = TableKind {
         "reference_shards",
         "fields",
         "format",
+        "pattern",
         "unique",
         "list",
         "count",
@@ -57,6 +58,7 @@ pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Dec
         reference_shards: keys.node("reference_shards"),
         fields: fields(&keys, reporter),
         formats: formats(&keys, reporter),
+        patterns: patterns(&keys, reporter),
         uniques: uniques(&keys, reporter),
         lists: lists.iter().map(|table| list::list(table, reporter)).collect(),
         counts: counts.iter().map(|table| list::count(table, reporter)).collect(),
@@ -75,6 +77,16 @@ fn fields(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredField> {
         fields.push(DeclaredField { name: entry.key.clone(), spec });
     }
     fields
+}
+
+fn patterns(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredPattern> {
+    let mut patterns = vec![];
+    for entry in keys.table("pattern", reporter) {
+        let pattern = text(entry, reporter);
+        let field = entry.key.clone();
+        patterns.extend(pattern.map(|pattern| DeclaredPattern { field, pattern }));
+    }
+    patterns
 }
 
 fn uniques(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredUnique> {

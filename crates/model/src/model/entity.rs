@@ -8,6 +8,7 @@ use super::field::{Field, FieldOrigin, FieldType};
 use super::format::{Format, FormatChoice, FormatRule};
 use super::id::{BoardId, CountId, EntityId, FieldId, ListId, UniqueId};
 use super::list::List;
+use super::pattern::PatternRule;
 use super::tags::TagCombination;
 use super::unique::Unique;
 
@@ -37,6 +38,8 @@ pub struct Entity {
     pub fields: Vec<Field>,
     /// The formats of text fields.
     pub formats: Vec<FormatRule>,
+    /// The patterns of text fields.
+    pub(crate) patterns: Vec<PatternRule>,
     /// The unique constraints.
     pub uniques: Vec<Unique>,
     /// The ordered lists.
@@ -90,6 +93,12 @@ impl Entity {
     /// The format rule of a field.
     pub fn format_rule(&self, field: FieldId) -> Option<&FormatRule> {
         self.formats.iter().find(|rule| rule.field == field)
+    }
+
+    /// The regular expression that the texts of a field must match, with anchors.
+    pub fn pattern(&self, field: FieldId) -> Option<String> {
+        let rule = self.patterns.iter().find(|rule| rule.field == field)?;
+        Some(rule.pattern.anchored())
     }
 
     /// The format that a rule requires of an entity with these fields, in stored form.

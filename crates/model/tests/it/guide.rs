@@ -9,6 +9,7 @@ const CONTEXTS: &[(&str, &str)] = &[
     ("[entity.category]", ""),
     ("fields.rating ", "[entity.person]\n[entity.a]\n"),
     ("[entity.method]", ""),
+    ("[entity.part]", ""),
     ("[entity.task]\nupdated", ""),
     (
         "unique = [",

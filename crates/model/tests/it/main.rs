@@ -11,6 +11,7 @@ mod guide;
 mod hostile;
 mod language;
 mod layouts;
+mod patterns;
 mod random_entity;
 mod read_only;
 mod relative;

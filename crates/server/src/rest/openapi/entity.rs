@@ -10,6 +10,9 @@ use super::super::example::is_needed;
 use super::field::{Form, id, or_null, schema, with};
 use super::sentence::rule;
 
+/// Maximum length of a text with a pattern, in characters.
+const PATTERN_LENGTH_MAX: u64 = 2_000;
+
 /// The schemas of an entity and their names. Names of entities contain no dot and do not begin with a
 /// capital, so they are unique.
 pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
@@ -195,15 +198,21 @@ fn whole(
     settable(entity).filter(|field| is_had(field)).map(property).collect()
 }
 
-/// Adds the format of a text, if it is always the same.
+/// Adds the format of a text, if it is always the same, or its pattern.
 fn formatted(entity: &Entity, field: &Field, mut schema: Json) -> Json {
-    let rule = entity.find_field(&field.name).and_then(|id| entity.format_rule(id));
+    let id = entity.find_field(&field.name);
+    if let Some(pattern) = id.and_then(|id| entity.pattern(id)) {
+        let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(PATTERN_LENGTH_MAX);
+        return with(with(schema, "pattern", pattern), "maxLength", longest);
+    }
+    let rule = id.and_then(|id| entity.format_rule(id));
     let Some(FormatChoice::Always(format)) = rule.map(|rule| &rule.choice) else { return schema };
     let name = match format {
         Format::Email => Some("email"),
         Format::Url => Some("uri"),
+        Format::Uuid => Some("uuid"),
         // The OpenAPI format registry has no name for it.
-        Format::Phone => None,
+        Format::Phone | Format::Slug => None,
     };
     if let Some(name) = name {
         schema = with(schema, "format", name);

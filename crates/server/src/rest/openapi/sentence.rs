@@ -39,6 +39,9 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
     if let Some(format) = id.and_then(|id| entity.format_rule(id)) {
         sentences.push(format_rule(entity, format));
     }
+    if let Some(pattern) = id.and_then(|id| entity.pattern(id)) {
+        sentences.push(format!("Must match `{pattern}`."));
+    }
     if field.presence == Presence::Optional {
         sentences.push("Optional.".to_owned());
     }
