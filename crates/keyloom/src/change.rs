@@ -71,6 +71,8 @@ impl Change {
     }
 
     /// Changes some fields, as a JSON merge patch does: null removes a field, omitted fields stay.
+    /// `{"$add": 5}` adds to a number, `{"$append": [...]}` to a list: of many concurrent ones, none is
+    /// lost.
     ///
     /// # Errors
     ///

@@ -149,6 +149,27 @@ impl Entity {
         checker.finish().map(|()| patched)
     }
 
+    /// Checks that the values of enums may change as they do, from one state of an entity to another.
+    ///
+    /// # Errors
+    ///
+    /// One for each field whose change its transitions do not allow.
+    pub fn check_transitions(&self, before: &Item, after: &Item) -> Result<(), Vec<FieldError>> {
+        let mut checker = Checker::default();
+        for rule in &self.transitions {
+            let name = &self.field(rule.field).name;
+            let value = |fields: &Item| fields.get(name).and_then(Value::as_s).map(str::to_owned);
+            if let (Some(from), Some(to)) = (value(before), value(after))
+                && !rule.allows(&from, &to)
+            {
+                let allowed = rule.from(&from).to_vec();
+                let kind = FieldErrorKind::NoTransition { from, to, allowed };
+                checker.report(&Location::Field(name), kind);
+            }
+        }
+        checker.finish()
+    }
+
     /// Whether a patch contains changes that depend on values before, which every attempt to apply it
     /// computes again.
     pub fn is_relative(patch: &Item) -> bool {

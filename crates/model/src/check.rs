@@ -20,6 +20,7 @@ mod read_only;
 mod scope;
 mod shards;
 mod tenancy;
+mod transition;
 mod unique;
 mod window;
 

@@ -30,6 +30,7 @@ pub(crate) struct DeclaredEntity {
     pub(crate) fields: Vec<DeclaredField>,
     pub(crate) formats: Vec<DeclaredFormat>,
     pub(crate) patterns: Vec<DeclaredPattern>,
+    pub(crate) transitions: Vec<DeclaredTransitions>,
     pub(crate) uniques: Vec<DeclaredUnique>,
     pub(crate) lists: Vec<DeclaredList>,
     pub(crate) counts: Vec<DeclaredCount>,
@@ -131,6 +132,13 @@ pub(crate) enum DeclaredFormatChoice {
 pub(crate) struct DeclaredPattern {
     pub(crate) field: Word,
     pub(crate) pattern: Word,
+}
+
+/// `transitions.FIELD = { MEMBER = ["MEMBER", ...], ... }`.
+#[derive(Debug)]
+pub(crate) struct DeclaredTransitions {
+    pub(crate) field: Word,
+    pub(crate) allowed: Vec<(Word, Vec<Word>)>,
 }
 
 /// One entry of `unique`.

@@ -76,6 +76,7 @@ impl<'a> Admission<'a> {
                 let submission =
                     Submission { document: patch, before: Some(&fields), author: *author };
                 let patched = self.patched(key, submission)?;
+                self.check_transitions(key, &fields, &patched)?;
                 self.replace(before, &fields, self.touched(key, &fields, patched))
             }
             Intent::Put { document, expected, author, .. } => {
@@ -87,6 +88,7 @@ impl<'a> Admission<'a> {
                 let fields = self.layouts.upgraded(before.clone()).fields;
                 let submission = Submission { document, before: Some(&fields), author: *author };
                 let admitted = self.admitted(key, submission)?;
+                self.check_transitions(key, &fields, &admitted)?;
                 self.replace(before, &fields, self.touched(key, &fields, admitted))
             }
             Intent::Import { document, existing, .. } => {
@@ -140,6 +142,12 @@ impl<'a> Admission<'a> {
             fields.insert(name, DefaultValue::Now.value(self.now_ms));
         }
         Ok(Decision::change(key, None, Some(self.image(key, fields)?)))
+    }
+
+    fn check_transitions(&self, key: &EntityKey, old: &Item, new: &Item) -> Result<(), Error> {
+        let entity = self.entity(key);
+        let checked = entity.check_transitions(old, new);
+        checked.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
     }
 
     /// Fields with the time of their change, if they change at all. The time is that of this attempt:

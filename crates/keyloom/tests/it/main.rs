@@ -73,6 +73,7 @@ mod summing;
 mod tag_bounds;
 mod tag_reads;
 mod threads;
+mod transitions;
 mod trees;
 mod typed;
 mod uniques;

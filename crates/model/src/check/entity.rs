@@ -12,7 +12,7 @@ use super::path::{self, Paths, Served};
 use super::read_only::ReadOnly;
 use super::scope::Scope;
 use super::shards;
-use super::{board, capacity, format, list, pattern, unique};
+use super::{board, capacity, format, list, pattern, transition, unique};
 
 const ID_SOURCES: Choices<'_, IdSource> = Choices {
     key: "`id`",
@@ -53,6 +53,7 @@ impl Checker<'_, '_> {
             tenancy,
             expires: expires(declared, scope, reporter),
             updated,
+            transitions: transition::transitions(&declared.transitions, scope, reporter),
             patterns: pattern::patterns(&declared.patterns, scope, &formats, reporter),
             formats,
             uniques: unique::uniques(&declared.uniques, scope, reporter),

@@ -36,6 +36,7 @@ pub(crate) enum Usage {
     Format,
     FormatBy,
     Pattern,
+    Transitions,
 }
 
 impl Usage {
@@ -55,6 +56,7 @@ impl Usage {
             Usage::Rank => "rank",
             Usage::Format | Usage::FormatBy => "format",
             Usage::Pattern => "pattern",
+            Usage::Transitions => "transitions",
         }
     }
 
@@ -70,7 +72,7 @@ impl Usage {
             Usage::Window => &["time"],
             Usage::Rank => &["int", "number", "time"],
             Usage::Format | Usage::Pattern => &["text"],
-            Usage::FormatBy => &["enum"],
+            Usage::FormatBy | Usage::Transitions => &["enum"],
         }
     }
 }

@@ -2,16 +2,21 @@
 
 use super::format::formats;
 use super::keyed_value::KeyedValue;
-use super::keys::{Keys, NamedTable, TableKind, text};
+use super::keys::{Keys, NamedTable, TableKind, table, text};
 use super::limit::{DECLARATIONS_MAX, Limit};
 use super::list;
-use crate::declared::{DeclaredEntity, DeclaredField, DeclaredPattern, DeclaredUnique};
+use crate::declared::{
+    DeclaredEntity, DeclaredField, DeclaredPattern, DeclaredTransitions, DeclaredUnique,
+};
 use crate::error::Reporter;
 use crate::field_spec;
 use crate::parse::NodeKind;
 
 /// Maximum number of fields of an entity.
 const FIELDS_MAX: usize = 200;
+
+/// Maximum number of patterns of an entity: a compiled one can be large.
+const PATTERNS_MAX: usize = 20;
 
 const ENTITY: TableKind = TableKind {
     what: "an entity",
@@ -29,6 +34,7 @@ const ENTITY: TableKind = TableKind {
         "fields",
         "format",
         "pattern",
+        "transitions",
         "unique",
         "list",
         "count",
@@ -59,6 +65,7 @@ pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Dec
         fields: fields(&keys, reporter),
         formats: formats(&keys, reporter),
         patterns: patterns(&keys, reporter),
+        transitions: transitions(&keys, reporter),
         uniques: uniques(&keys, reporter),
         lists: lists.iter().map(|table| list::list(table, reporter)).collect(),
         counts: counts.iter().map(|table| list::count(table, reporter)).collect(),
@@ -81,12 +88,28 @@ fn fields(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredField> {
 
 fn patterns(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredPattern> {
     let mut patterns = vec![];
-    for entry in keys.table("pattern", reporter) {
+    let limit = Limit { what: "patterns", max: PATTERNS_MAX };
+    for entry in limit.apply(keys.table("pattern", reporter), reporter) {
         let pattern = text(entry, reporter);
         let field = entry.key.clone();
         patterns.extend(pattern.map(|pattern| DeclaredPattern { field, pattern }));
     }
     patterns
+}
+
+fn transitions(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredTransitions> {
+    let mut transitions = vec![];
+    for entry in keys.table("transitions", reporter) {
+        let mut allowed = vec![];
+        for from in table(entry, reporter).unwrap_or_default() {
+            let to = KeyedValue::from(from).elements("a list of members", reporter);
+            let to = to.unwrap_or_default();
+            let to = to.iter().filter_map(|value| value.text(reporter)).collect();
+            allowed.push((from.key.clone(), to));
+        }
+        transitions.push(DeclaredTransitions { field: entry.key.clone(), allowed });
+    }
+    transitions
 }
 
 fn uniques(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredUnique> {

@@ -10,6 +10,7 @@ use super::id::{BoardId, CountId, EntityId, FieldId, ListId, UniqueId};
 use super::list::List;
 use super::pattern::PatternRule;
 use super::tags::TagCombination;
+use super::transition::TransitionRule;
 use super::unique::Unique;
 
 /// A kind of entity.
@@ -40,6 +41,8 @@ pub struct Entity {
     pub formats: Vec<FormatRule>,
     /// The patterns of text fields.
     pub(crate) patterns: Vec<PatternRule>,
+    /// How the values of enum fields may change.
+    pub(crate) transitions: Vec<TransitionRule>,
     /// The unique constraints.
     pub uniques: Vec<Unique>,
     /// The ordered lists.
@@ -99,6 +102,12 @@ impl Entity {
     pub fn pattern(&self, field: FieldId) -> Option<String> {
         let rule = self.patterns.iter().find(|rule| rule.field == field)?;
         Some(rule.pattern.anchored())
+    }
+
+    /// The members of an enum field that each member can become, if that is restricted.
+    pub fn transitions(&self, field: FieldId) -> Option<&[(String, Vec<String>)]> {
+        let rule = self.transitions.iter().find(|rule| rule.field == field)?;
+        Some(&rule.allowed)
     }
 
     /// The format that a rule requires of an entity with these fields, in stored form.

@@ -10,6 +10,7 @@ const CONTEXTS: &[(&str, &str)] = &[
     ("fields.rating ", "[entity.person]\n[entity.a]\n"),
     ("[entity.method]", ""),
     ("[entity.part]", ""),
+    ("[entity.issue]", ""),
     ("[entity.task]\nupdated", ""),
     (
         "unique = [",
