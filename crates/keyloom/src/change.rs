@@ -22,10 +22,20 @@ pub(crate) use resolve::{check_chosen_id, resolve};
 #[derive(Clone, Debug)]
 pub struct Change {
     entity: String,
-    id: Option<String>,
+    id: Option<GivenId>,
     kind: Kind,
     expected: Option<String>,
     author: Author,
+    /// What later changes of the transaction call its entity.
+    name: Option<String>,
+}
+
+/// The id of the entity to change.
+#[derive(Clone, Debug)]
+pub(crate) enum GivenId {
+    Text(String),
+    /// That of the entity with this name.
+    Of(String),
 }
 
 /// Who makes a change.
@@ -61,6 +71,8 @@ impl Change {
     }
 
     /// Changes some fields, as a JSON merge patch does: null removes a field, omitted fields stay.
+    /// `{"$add": 5}` adds to a number, `{"$append": [...]}` to a list: of many concurrent ones, none is
+    /// lost.
     ///
     /// # Errors
     ///
@@ -118,12 +130,32 @@ impl Change {
         self
     }
 
+    /// Names the entity of this change. In later changes of the same transaction, `{"$ref": NAME}`
+    /// stands for its id, even if that is still to be generated: as `id`, in fields of type `ref` and
+    /// `text`, and in lists of these.
+    #[must_use]
+    pub fn named(mut self, name: &str) -> Change {
+        self.name = Some(name.to_owned());
+        self
+    }
+
+    /// Changes the entity that has the same id as the one with this [name](Change::named).
+    #[must_use]
+    pub fn with_id_of(mut self, name: &str) -> Change {
+        self.id = Some(GivenId::Of(name.to_owned()));
+        self
+    }
+
     pub(crate) fn entity(&self) -> &str {
         &self.entity
     }
 
-    pub(crate) fn id(&self) -> Option<&str> {
-        self.id.as_deref()
+    pub(crate) fn id(&self) -> Option<&GivenId> {
+        self.id.as_ref()
+    }
+
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
     }
 
     pub(crate) fn expected(&self) -> Option<&str> {
@@ -152,8 +184,9 @@ impl Change {
 
     /// A `version` in a document is the expected version.
     fn of(entity: &str, id: Option<&str>, kind: Kind) -> Change {
-        let (entity, id) = (entity.to_owned(), id.map(str::to_owned));
-        let mut change = Change { entity, id, kind, expected: None, author: Author::Service };
+        let (entity, id) = (entity.to_owned(), id.map(|id| GivenId::Text(id.to_owned())));
+        let (expected, author, name) = (None, Author::Service, None);
+        let mut change = Change { entity, id, kind, expected, author, name };
         let expected = match &mut change.kind {
             Kind::Create(document) => {
                 document.remove("version");
@@ -236,7 +269,8 @@ impl Db {
     ///
     /// # Errors
     ///
-    /// As the single changes; [`Error::TooLarge`] if they do not fit into one transaction.
+    /// As the single changes; [`Error::TooLarge`] if they do not fit into one transaction;
+    /// [`Error::NameTwice`] if two have the same [name](Change::named).
     pub fn transact(&self, changes: Vec<Change>) -> Answer<'_, Vec<Option<Record>>> {
         Box::pin(async move { self.transact_with(changes, vec![]).await })
     }

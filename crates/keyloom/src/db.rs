@@ -122,6 +122,8 @@ pub(crate) struct Shared {
     pub(crate) settling: Settling,
     /// Whose turn it is at rows that many writers touch.
     pub(crate) turns: Turns,
+    /// Whose turn it is at entities whose numbers and lists are added to.
+    pub(crate) row_turns: Turns,
     /// Deletions that calls of this process are running.
     pub(crate) running: Running,
     /// Deletions that other processes are running.
@@ -180,6 +182,7 @@ impl Shared {
             folding: Folding::default(),
             boards: Registry::default(),
             turns: Turns::default(),
+            row_turns: Turns::default(),
             settling: Settling::default(),
             running: Running::default(),
             others: Others::default(),
@@ -281,6 +284,7 @@ impl Shared {
             groups: &self.groups,
             boards: &self.boards,
             turns: &self.turns,
+            row_turns: &self.row_turns,
             running: &self.running,
             fence: self.fence.as_ref().map(|fence| FencedBy { fence, epoch: schema.epoch }),
             now_ms: self.now_ms(),

@@ -118,6 +118,12 @@ pub enum Error {
         /// Its id.
         id: String,
     },
+    /// Several changes of one transaction have the same name.
+    #[error("Two changes of one transaction have the name `{name}`: choose another name.")]
+    NameTwice {
+        /// The name.
+        name: String,
+    },
     /// The tenant is missing, invalid, or not the one of the document.
     #[error("{}", .problem.text(.entity))]
     Tenant {

@@ -52,4 +52,4 @@ pub(crate) use references::{LINKS_PAGE, ReferenceRules};
 pub(crate) use registry::{Registry, forget_registered};
 pub(crate) use settle::{Hidden, SettledReader};
 pub(crate) use transition::{References, TombstoneChange, Tombstones, Transition};
-pub(crate) use turns::Turns;
+pub(crate) use turns::{Turn, Turns};

@@ -10,7 +10,9 @@ mod checker;
 mod convert;
 mod error;
 mod id;
+mod named;
 mod patch;
+mod relative;
 
 use std::borrow::Cow;
 
@@ -23,6 +25,7 @@ use checker::{Checker, Location, NESTING_MAX};
 pub use error::{FieldError, FieldErrorKind, LengthUnit};
 use error::{excerpt, null_error};
 pub use id::check_id;
+use relative::Relative;
 
 impl Entity {
     /// Returns the stored form of a whole document, with defaults filled in; `now_ms` is the value
@@ -88,7 +91,8 @@ impl Entity {
 
     /// Returns the stored form after a merge patch (RFC 7396): null removes a field, a map merges
     /// into a field of type `any`, `map` or `tags`, everything else replaces. Defaults are not
-    /// filled in again. Fields that the patch does not name do not change.
+    /// filled in again. Fields that the patch does not name do not change. `{"$add": 5}` adds to a
+    /// number, `{"$append": [...]}` to a list.
     ///
     /// # Errors
     ///
@@ -119,12 +123,19 @@ impl Entity {
         let mut patched = Vec::with_capacity(self.fields.len());
         for field in self.settable_fields() {
             let before = fields.get(&field.name);
-            let value = match (patch.get(&field.name), access(field)) {
-                (Some(change), FieldAccess::ReadWrite) => {
-                    checker.given(&merged(change, before, field), field)
-                }
+            let change = match patch.get(&field.name) {
+                None => None,
+                Some(change) => match Relative::of(change, field) {
+                    None => Some(merged(change, before, field)),
+                    Some(relative) => match checker.applied(relative, before, field) {
+                        Some(value) => Some(Cow::Owned(value)),
+                        None => continue,
+                    },
+                },
+            };
+            let value = match (change, access(field)) {
+                (Some(change), FieldAccess::ReadWrite) => checker.given(&change, field),
                 (Some(change), FieldAccess::ReadOnly) => {
-                    let change = merged(change, before, field);
                     checker.read_only(Some(&change), before.cloned(), field)
                 }
                 (None, _) => checker.stored(before, field),
@@ -136,6 +147,33 @@ impl Entity {
         checker.check_names(patch, self);
         checker.check_names(fields, self);
         checker.finish().map(|()| patched)
+    }
+
+    /// Checks that the values of enums may change as they do, from one state of an entity to another.
+    ///
+    /// # Errors
+    ///
+    /// One for each field whose change its transitions do not allow.
+    pub fn check_transitions(&self, before: &Item, after: &Item) -> Result<(), Vec<FieldError>> {
+        let mut checker = Checker::default();
+        for rule in &self.transitions {
+            let name = &self.field(rule.field).name;
+            let value = |fields: &Item| fields.get(name).and_then(Value::as_s).map(str::to_owned);
+            if let (Some(from), Some(to)) = (value(before), value(after))
+                && !rule.allows(&from, &to)
+            {
+                let allowed = rule.from(&from).to_vec();
+                let kind = FieldErrorKind::NoTransition { from, to, allowed };
+                checker.report(&Location::Field(name), kind);
+            }
+        }
+        checker.finish()
+    }
+
+    /// Whether a patch contains changes that depend on values before, which every attempt to apply it
+    /// computes again.
+    pub fn is_relative(patch: &Item) -> bool {
+        relative::is_relative(patch)
     }
 
     /// Checks that fields are in stored form, complete and valid.
@@ -297,6 +335,7 @@ impl Checker {
 impl Checker {
     /// Checks the formats of texts, which may depend on other fields.
     fn check_formats(&mut self, fields: &Item, entity: &Entity) {
+        self.check_patterns(fields, entity);
         for rule in &entity.formats {
             let name = &entity.field(rule.field).name;
             if let Some(text) = fields.get(name).and_then(Value::as_s)
@@ -305,6 +344,19 @@ impl Checker {
             {
                 let found = excerpt(text);
                 self.report(&Location::Field(name), FieldErrorKind::NotInFormat { format, found });
+            }
+        }
+    }
+
+    fn check_patterns(&mut self, fields: &Item, entity: &Entity) {
+        for rule in &entity.patterns {
+            let name = &entity.field(rule.field).name;
+            if let Some(text) = fields.get(name).and_then(Value::as_s)
+                && !rule.pattern.matches(text)
+            {
+                let (pattern, found) = (rule.pattern.as_str().to_owned(), excerpt(text));
+                let kind = FieldErrorKind::NotMatching { pattern, found };
+                self.report(&Location::Field(name), kind);
             }
         }
     }

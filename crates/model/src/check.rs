@@ -15,11 +15,13 @@ mod list;
 pub(crate) mod literal;
 mod name;
 mod path;
+mod pattern;
 mod query_scope;
 mod read_only;
 mod scope;
 mod shards;
 mod tenancy;
+mod transition;
 mod unique;
 mod window;
 

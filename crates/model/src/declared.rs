@@ -23,12 +23,15 @@ pub(crate) struct DeclaredEntity {
     pub(crate) id: Option<Word>,
     pub(crate) tenant: Option<Word>,
     pub(crate) expires: Option<Word>,
+    pub(crate) updated: Option<Word>,
     pub(crate) read_only: Vec<Word>,
     pub(crate) filters: Vec<Word>,
     pub(crate) shards: Option<Node>,
     pub(crate) reference_shards: Option<Node>,
     pub(crate) fields: Vec<DeclaredField>,
     pub(crate) formats: Vec<DeclaredFormat>,
+    pub(crate) patterns: Vec<DeclaredPattern>,
+    pub(crate) transitions: Vec<DeclaredTransitions>,
     pub(crate) uniques: Vec<DeclaredUnique>,
     pub(crate) lists: Vec<DeclaredList>,
     pub(crate) counts: Vec<DeclaredCount>,
@@ -123,6 +126,20 @@ pub(crate) struct DeclaredFormat {
 pub(crate) enum DeclaredFormatChoice {
     Always(Word),
     By(Word, Vec<(Word, Word)>),
+}
+
+/// `pattern.FIELD = "REGULAR EXPRESSION"`.
+#[derive(Debug)]
+pub(crate) struct DeclaredPattern {
+    pub(crate) field: Word,
+    pub(crate) pattern: Word,
+}
+
+/// `transitions.FIELD = { MEMBER = ["MEMBER", ...], ... }`.
+#[derive(Debug)]
+pub(crate) struct DeclaredTransitions {
+    pub(crate) field: Word,
+    pub(crate) allowed: Vec<(Word, Vec<Word>)>,
 }
 
 /// One entry of `unique`.

@@ -10,6 +10,7 @@ mod field;
 mod field_pair;
 mod findings;
 mod format;
+mod pattern;
 mod query;
 mod refusal;
 mod side;
@@ -39,6 +40,7 @@ pub fn evolve(old: &Model, new: &Model) -> Result<Evolution, Vec<Refusal>> {
         entity::compare(&pair, &mut findings);
         field::compare(&pair, &mut findings);
         format::compare(&pair, &mut findings);
+        pattern::compare(&pair, &mut findings);
         unique::compare(&pair, &mut findings);
         query::compare(&pair, &mut findings);
     }

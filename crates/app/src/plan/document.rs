@@ -128,6 +128,8 @@ impl<'a> Author<'a> {
                     Format::Email => format!("person{number}@example.com"),
                     Format::Phone => format!("+1555{:07}", number % 10_000_000),
                     Format::Url => format!("https://example.com/{number}"),
+                    Format::Uuid => format!("00000000-0000-4000-8000-{number:012x}"),
+                    Format::Slug => format!("sample-{number}"),
                 },
             );
         }

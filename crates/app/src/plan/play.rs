@@ -264,9 +264,12 @@ impl Player<'_> {
         }
         let entity = model.entity(id);
         let is_unique = |field| entity.uniques.iter().any(|unique| unique.fields.contains(&field));
-        let is_formatted = |field| entity.format_rule(field).is_some();
-        let is_fixed =
-            |field| entity.tenancy == Tenancy::Own(field) || entity.expires == Some(field);
+        let is_formatted =
+            |field| entity.format_rule(field).is_some() || entity.pattern(field).is_some();
+        let is_fixed = |field| {
+            let set = [entity.expires, entity.updated];
+            entity.tenancy == Tenancy::Own(field) || set.contains(&Some(field))
+        };
         let fields = entity.fields().filter(|(id, field)| {
             field.origin == FieldOrigin::Declared
                 && (field.presence == Presence::Required || field.default.is_none())

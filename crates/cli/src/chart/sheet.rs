@@ -118,6 +118,9 @@ fn facts(layout: &Layout, id: EntityId, entity: &Entity) -> Vec<String> {
     if let Some(field) = entity.expires {
         facts.push(format!("expires at {}", entity.field(field).name));
     }
+    if let Some(field) = entity.updated {
+        facts.push(format!("time of the last change: {}", entity.field(field).name));
+    }
     let handlers = model.handlers().iter().filter(|handler| handler.entity == id);
     facts.extend(handlers.map(|handler| {
         let change = match handler.change {

@@ -12,6 +12,7 @@ mod damaged_files;
 mod deep;
 mod environment;
 mod explain;
+mod gallery;
 mod help;
 mod hostile_lines;
 mod http;

@@ -1,9 +1,11 @@
 //! From changes to intents: names become ids, ids become keys, and new entities get an id.
 
-use keyloom_model::{EntityId, IdSource, check_id};
+use std::collections::HashMap;
+
+use keyloom_model::{EntityId, EntityKey, IdSource, check_id};
 use keyloom_value::{Item, Value};
 
-use super::{Change, Kind};
+use super::{Change, GivenId, Kind};
 use crate::error::{Error, IdProblem};
 use crate::scope::Scope;
 use crate::stamp::Stamps;
@@ -13,7 +15,7 @@ use crate::write::{ACTIONS_MAX, Intent};
 ///
 /// # Errors
 ///
-/// If there are more than fit into one; if an entity, an id or the tenant is wrong.
+/// If there are more than fit into one; if an entity, an id, a name or the tenant is wrong.
 pub(crate) fn resolve(
     changes: Vec<Change>,
     scope: Scope<'_>,
@@ -23,8 +25,8 @@ pub(crate) fn resolve(
     if rows > rows_max {
         return Err(Error::TooLarge { rows, rows_max });
     }
-    let resolver = Resolver { scope, stamps };
-    changes.into_iter().map(|change| resolver.intent(change)).collect()
+    let mut resolver = Resolver { scope, stamps, named: HashMap::new() };
+    changes.into_iter().map(|change| resolver.resolve(change)).collect()
 }
 
 /// Fails unless an id is one that callers can choose.
@@ -36,16 +38,34 @@ pub(crate) fn check_chosen_id(scope: Scope<'_>, entity: EntityId, id: &str) -> R
 struct Resolver<'r> {
     scope: Scope<'r>,
     stamps: &'r Stamps,
+    /// The entities of the changes so far that have a name.
+    named: HashMap<String, EntityKey>,
 }
 
 impl Resolver<'_> {
+    fn resolve(&mut self, mut change: Change) -> Result<Intent, Error> {
+        let name = change.name.take();
+        let intent = self.intent(change)?;
+        let Some(name) = name else { return Ok(intent) };
+        if self.named.contains_key(&name) {
+            return Err(Error::NameTwice { name });
+        }
+        self.named.insert(name, intent.key().clone());
+        Ok(intent)
+    }
+
     fn intent(&self, change: Change) -> Result<Intent, Error> {
         let (entity, _) = self.scope.entity(&change.entity)?;
         let key = |id: String| self.scope.key(entity, id);
         let Change { id, kind, expected, author, .. } = change;
-        match (kind, id) {
+        let id = id.map(|id| self.id(entity, id)).transpose()?;
+        match (self.without_names(entity, kind)?, id) {
             (Kind::Create(mut document), id) => {
-                let id = id.map_or_else(|| self.new_id(entity, &mut document), Ok)?;
+                if let Some(id) = id {
+                    self.check_same_id(entity, &id, &mut document)?;
+                    document.insert("id", id);
+                }
+                let id = self.new_id(entity, &mut document)?;
                 Ok(Intent::Create { key: key(id)?, document, author })
             }
             (Kind::Update(mut patch), Some(id)) => {
@@ -61,6 +81,41 @@ impl Resolver<'_> {
             (Kind::Update(_) | Kind::Put(_) | Kind::Delete, None) => {
                 Err(self.id_problem(entity, IdProblem::Missing))
             }
+        }
+    }
+
+    /// The change with ids in place of names.
+    fn without_names(&self, entity: EntityId, mut kind: Kind) -> Result<Kind, Error> {
+        match &mut kind {
+            Kind::Create(document) | Kind::Update(document) | Kind::Put(document) => {
+                self.replace_names(entity, document)?;
+            }
+            Kind::Delete => {}
+        }
+        Ok(kind)
+    }
+
+    fn replace_names(&self, entity: EntityId, document: &mut Item) -> Result<(), Error> {
+        let model = self.scope.schema.model();
+        let replaced = model.replace_names(entity, document, &|name| self.named.get(name));
+        replaced.map_err(|errors| {
+            let entity = model.entity(entity).name.clone();
+            Error::Fields { entity, errors }
+        })
+    }
+
+    /// The id of the entity to change.
+    fn id(&self, entity: EntityId, id: GivenId) -> Result<String, Error> {
+        let name = match id {
+            GivenId::Text(id) => return Ok(id),
+            GivenId::Of(name) => name,
+        };
+        // As in a document, so that errors are the same.
+        let mut document = Item::from([("id", Value::M(Item::from([("$ref", name)])))]);
+        self.replace_names(entity, &mut document)?;
+        match document.remove("id") {
+            Some(Value::S(id)) => Ok(id),
+            _ => Err(self.id_problem(entity, IdProblem::Missing)),
         }
     }
 

@@ -16,7 +16,7 @@ use keyloom_value::{Condition, Item, Number, Path, Update, Value};
 
 use super::effects::Failure;
 use super::job::{JOB, Status, require_jobs};
-use crate::change::Change;
+use crate::change::{Change, GivenId};
 use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::record::Record;
@@ -183,7 +183,10 @@ pub(crate) async fn load(shared: &Shared, job: &Record) -> Result<Record, Failur
 pub(crate) async fn keys_of_deleted(db: &Db, changes: &[Change]) -> Result<Vec<Item>, Error> {
     let mut found = vec![];
     for change in changes.iter().filter(|change| change.is_deletion_of(JOB)) {
-        let Some(id) = change.id().filter(|_| require_jobs(&db.shared).is_ok()) else { continue };
+        let Some(GivenId::Text(id)) = change.id() else { continue };
+        if require_jobs(&db.shared).is_err() {
+            continue;
+        }
         let job = db.get(JOB, id).await?;
         for key in job.as_ref().map(keys).unwrap_or_default() {
             let get = Get::new(&db.shared.table, key.clone());

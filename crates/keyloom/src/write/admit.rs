@@ -76,7 +76,8 @@ impl<'a> Admission<'a> {
                 let submission =
                     Submission { document: patch, before: Some(&fields), author: *author };
                 let patched = self.patched(key, submission)?;
-                self.replace(before, &fields, patched)
+                self.check_transitions(key, &fields, &patched)?;
+                self.replace(before, &fields, self.touched(key, &fields, patched))
             }
             Intent::Put { document, expected, author, .. } => {
                 let is_given = self.entity(key).id_source == IdSource::Given;
@@ -87,12 +88,13 @@ impl<'a> Admission<'a> {
                 let fields = self.layouts.upgraded(before.clone()).fields;
                 let submission = Submission { document, before: Some(&fields), author: *author };
                 let admitted = self.admitted(key, submission)?;
-                self.replace(before, &fields, admitted)
+                self.check_transitions(key, &fields, &admitted)?;
+                self.replace(before, &fields, self.touched(key, &fields, admitted))
             }
             Intent::Import { document, existing, .. } => {
                 let decision = match before {
                     Some(before) => self.import_over(before, document, *existing),
-                    None => self.create(key, document, Author::Service),
+                    None => self.import_new(key, document),
                 };
                 decision.map(Decision::trusted)
             }
@@ -135,7 +137,37 @@ impl<'a> Admission<'a> {
 
     /// A new entity.
     fn create(&self, key: &EntityKey, document: &Item, author: Author) -> Result<Decision, Error> {
-        let fields = self.admitted(key, Submission { document, before: None, author })?;
+        let mut fields = self.admitted(key, Submission { document, before: None, author })?;
+        if let Some(name) = self.updated_field(key) {
+            fields.insert(name, DefaultValue::Now.value(self.now_ms));
+        }
+        Ok(Decision::change(key, None, Some(self.image(key, fields)?)))
+    }
+
+    fn check_transitions(&self, key: &EntityKey, old: &Item, new: &Item) -> Result<(), Error> {
+        let entity = self.entity(key);
+        let checked = entity.check_transitions(old, new);
+        checked.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
+    }
+
+    /// Fields with the time of their change, if they change at all. The time is that of this attempt:
+    /// it follows the change that was read, even if the call began before that one.
+    fn touched(&self, key: &EntityKey, old: &Item, mut new: Item) -> Item {
+        let Some(name) = self.updated_field(key) else { return new };
+        if let Some(then) = old.get(name) {
+            new.insert(name, then.clone());
+        }
+        if *old != new {
+            let now_ms = i64::try_from(self.stamps.clock().now().0).unwrap_or(i64::MAX);
+            new.insert(name, DefaultValue::Now.value(now_ms));
+        }
+        new
+    }
+
+    /// A new entity with the times of its entry.
+    fn import_new(&self, key: &EntityKey, document: &Item) -> Result<Decision, Error> {
+        let submission = Submission { document, before: None, author: Author::Service };
+        let fields = self.admitted(key, submission)?;
         Ok(Decision::change(key, None, Some(self.image(key, fields)?)))
     }
 
@@ -148,6 +180,7 @@ impl<'a> Admission<'a> {
     ) -> Result<Decision, Error> {
         let key = before.image.key.clone();
         let old = self.layouts.upgraded(before.clone()).fields;
+        let is_dated = self.updated_field(&key).is_some_and(|name| document.contains(name));
         let mut document = document.clone();
         for field in &self.entity(&key).fields {
             // Keep the time of the first import.
@@ -160,7 +193,10 @@ impl<'a> Admission<'a> {
         }
         let submission =
             Submission { document: &document, before: Some(&old), author: Author::Service };
-        let fields = self.admitted(&key, submission)?;
+        let mut fields = self.admitted(&key, submission)?;
+        if !is_dated {
+            fields = self.touched(&key, &old, fields);
+        }
         match (self.replace(before, &old, fields)?, existing) {
             (Decision::Change(_), Existing::Keep) => Err(self.exists(&key)),
             (decision, Existing::Keep | Existing::Replace) => Ok(decision),
@@ -241,6 +277,12 @@ impl<'a> Admission<'a> {
             Tenancy::Own(field) => Some(entity.field(field).name.as_str()),
             Tenancy::Shared | Tenancy::Inherited(_) => None,
         }
+    }
+
+    /// The field with the time of the last change.
+    fn updated_field(&self, key: &EntityKey) -> Option<&'a str> {
+        let entity = self.entity(key);
+        entity.updated.map(|field| entity.field(field).name.as_str())
     }
 
     fn entity(&self, key: &EntityKey) -> &'a Entity {

@@ -34,6 +34,9 @@ pub(crate) struct WriteContext<'a> {
     pub(crate) running: &'a Running,
     /// Whose turn it is at rows that many writers touch.
     pub(crate) turns: &'a Turns,
+    /// Whose turn it is at entities that many writers change relative to what they are. They take these
+    /// turns before the others, so that no two wait for each other.
+    pub(crate) row_turns: &'a Turns,
     /// None if no other process can have the store open.
     pub(crate) fence: Option<FencedBy<'a>>,
     pub(crate) now_ms: i64,

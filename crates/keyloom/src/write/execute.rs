@@ -14,7 +14,7 @@ use super::tombstone::{self, Marked};
 use super::write_set::{Footprint, WriteSet};
 use super::{
     ACTIONS_MAX, AttemptState, Difference, Done, IdempotencyKey, Intent, PlannedAction, Transition,
-    WriteContext,
+    Turn, WriteContext,
 };
 use crate::background::{LargeDeletion, delete_in_background};
 use crate::error::Error;
@@ -108,11 +108,21 @@ impl<'a> Executor<'a> {
         };
         let deletes = request.intents.iter().any(Intent::is_deletion);
         let mut state = AttemptState { existence, deletes, ..AttemptState::default() };
+        let _turns = self.take_turns(&request.intents).await?;
         let executed = self.attempt_until_done(request, &mut state).await;
         if executed.is_err() {
             tombstone::abandon(&self.ctx, &mut state).await;
         }
         executed
+    }
+
+    /// Waits for the turns of this call at entities that it changes relative to what they are. Many
+    /// writers add to the same number, and all but one of those that read it at once would try again.
+    async fn take_turns(&self, intents: &[Intent]) -> Result<Vec<Turn<'a>>, Error> {
+        let relative = intents.iter().filter(|intent| intent.is_relative());
+        let keys = relative.map(|intent| self.ctx.own_key(intent.key()).partition.into_vec());
+        let keys: Vec<Vec<u8>> = keys.collect();
+        self.ctx.row_turns.take(&keys, self.ctx.stamps.clock()).await
     }
 
     async fn attempt_until_done(

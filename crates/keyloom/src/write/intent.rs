@@ -1,6 +1,6 @@
 //! What a caller wants to happen to one entity. `admit` applies it.
 
-use keyloom_model::EntityKey;
+use keyloom_model::{Entity, EntityKey};
 use keyloom_value::Item;
 
 use crate::change::Author;
@@ -32,6 +32,18 @@ impl Intent {
             | Intent::Import { key, .. }
             | Intent::Delete { key, .. }
             | Intent::Expire { key } => key,
+        }
+    }
+
+    /// Whether it changes values relative to those before, such as a number that is added to.
+    pub(crate) fn is_relative(&self) -> bool {
+        match self {
+            Intent::Update { patch, .. } => Entity::is_relative(patch),
+            Intent::Create { .. }
+            | Intent::Put { .. }
+            | Intent::Import { .. }
+            | Intent::Delete { .. }
+            | Intent::Expire { .. } => false,
         }
     }
 

@@ -133,6 +133,19 @@ const CASES: &[Case] = &[
         let twice = vec![Change::delete("person", "bob"), Change::delete("person", "bob")];
         of(block_on(db.transact(twice)))
     }),
+    ("two changes of one name", |db| {
+        let toy = || Change::create("toy", &json!({})).unwrap().named("doll");
+        of(block_on(db.transact(vec![toy(), toy()])))
+    }),
+    ("a name that no change has", |db| {
+        let toy = json!({"name": {"$ref": "doll"}});
+        of(block_on(db.create("toy", &toy)))
+    }),
+    ("a name of another kind of entity", |db| {
+        let toy = Change::create("toy", &json!({})).unwrap().named("doll");
+        let pet = json!({"id": "x", "name": "x", "owner": {"$ref": "doll"}});
+        of(block_on(db.transact(vec![toy, Change::create("pet", &pet).unwrap()])))
+    }),
     ("a reused idempotency key", |db| {
         let toy = |name| vec![Change::create("toy", &json!({"name": name})).unwrap()];
         block_on(db.transact_idempotent("4711", toy("ball"))).unwrap();

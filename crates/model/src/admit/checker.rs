@@ -186,7 +186,7 @@ fn scalar(value: &Value, of: &FieldType) -> Result<(), FieldErrorKind> {
     }
 }
 
-fn wrong_type(value: &Value, of: &FieldType) -> FieldErrorKind {
+pub(super) fn wrong_type(value: &Value, of: &FieldType) -> FieldErrorKind {
     FieldErrorKind::WrongType { expected: of.in_words(), found: value.value_type() }
 }
 

@@ -12,6 +12,7 @@ const EXCERPT_LENGTH_MAX: usize = 60;
 const PATH_LENGTH_MAX: usize = 200;
 /// Maximum number of enum members that a message lists.
 const MEMBERS_LISTED_MAX: usize = 20;
+const NOT_BASE64: &str = "must be bytes as base64, such as `aGVsbG8=`, and this is not base64";
 
 /// An error of a document.
 ///
@@ -107,6 +108,41 @@ pub enum FieldErrorKind {
         /// The value, truncated if it is long.
         found: String,
     },
+    /// A text does not match the pattern of its field.
+    NotMatching {
+        /// The pattern.
+        pattern: String,
+        /// The value, truncated if it is long.
+        found: String,
+    },
+    /// The value of an enum cannot change in this way.
+    NoTransition {
+        /// The value before.
+        from: String,
+        /// The new value.
+        to: String,
+        /// What it can change to.
+        allowed: Vec<String>,
+    },
+    /// A patch adds to a number, and the exact sum has more than 38 digits.
+    SumTooLong {
+        /// What it adds.
+        addend: Number,
+    },
+    /// No earlier change of the transaction has the name that stands for an id.
+    NotNamed {
+        /// The name, truncated if it is long.
+        name: String,
+    },
+    /// The name that stands for the id in a reference is that of another kind of entity.
+    OtherEntity {
+        /// The name, truncated if it is long.
+        name: String,
+        /// The kind that the field refers to.
+        expected: String,
+        /// The kind that has the name.
+        found: String,
+    },
     /// The field is read-only, and the value differs from its current one.
     ReadOnly,
     /// Lists and maps are nested too deep.
@@ -179,28 +215,29 @@ impl Display for FieldError {
             FieldErrorKind::Length { unit, limits, found } => {
                 write_length(f, &at, (*unit, limits, *found))
             }
-            FieldErrorKind::NotATime { found } => write!(
-                f,
-                "{at} must be a time such as `2024-02-29T12:00:00Z`, or whole milliseconds since \
-                 1970, in the years 0000 to 9999, and this is `{found}`"
-            ),
-            FieldErrorKind::NotBase64 => {
-                write!(
-                    f,
-                    "{at} must be bytes as base64, such as `aGVsbG8=`, and this is not base64"
-                )
-            }
+            FieldErrorKind::NotATime { found } => write_not_a_time(f, &at, found),
+            FieldErrorKind::NotBase64 => write!(f, "{at} {NOT_BASE64}"),
             FieldErrorKind::NotAMember { found, members, meant } => {
                 write!(f, "{at} must be one of {}, and this is `{found}`", listed(members))?;
                 meant.iter().try_for_each(|meant| write!(f, "; did you mean `{meant}`?"))
             }
-            FieldErrorKind::NotAnId { found } => write!(
-                f,
-                "{at} must be an id, which has 1 to 256 bytes, no control characters, and is not \
-                 `.` or `..`, and this is `{found}`"
-            ),
+            FieldErrorKind::NotAnId { found } => write_not_an_id(f, &at, found),
             FieldErrorKind::NotInFormat { format, found } => {
                 write!(f, "{at} must be {}, and this is `{found}`", format.in_words())
+            }
+            FieldErrorKind::NotMatching { pattern, found } => {
+                write!(f, "{at} must match the pattern `{pattern}`, and this is `{found}`")
+            }
+            FieldErrorKind::NoTransition { from, to, allowed } => {
+                write!(f, "{at} cannot change from `{from}` to `{to}`; {}", can_become(allowed))
+            }
+            FieldErrorKind::SumTooLong { addend } => write_sum_too_long(f, &at, addend),
+            FieldErrorKind::NotNamed { name } => write_not_named(f, &at, name),
+            FieldErrorKind::OtherEntity { name, expected, found } => {
+                write!(
+                    f,
+                    "{at} must refer to a `{expected}`, and `{name}` is the name of a `{found}`"
+                )
             }
             FieldErrorKind::ReadOnly => {
                 write!(f, "{at} is read-only; leave it out, or send its current value")
@@ -232,6 +269,45 @@ fn cut(text: &str, length_max: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+fn write_not_a_time(f: &mut fmt::Formatter<'_>, at: &str, found: &str) -> fmt::Result {
+    write!(
+        f,
+        "{at} must be a time such as `2024-02-29T12:00:00Z`, or whole milliseconds since 1970, in \
+         the years 0000 to 9999, and this is `{found}`"
+    )
+}
+
+fn write_not_an_id(f: &mut fmt::Formatter<'_>, at: &str, found: &str) -> fmt::Result {
+    write!(
+        f,
+        "{at} must be an id, which has 1 to 256 bytes, no control characters, and is not `.` or \
+         `..`, and this is `{found}`"
+    )
+}
+
+fn can_become(allowed: &[String]) -> String {
+    match allowed {
+        [] => "it is final".to_owned(),
+        allowed => format!("it can change to {}", listed(allowed)),
+    }
+}
+
+fn write_sum_too_long(f: &mut fmt::Formatter<'_>, at: &str, addend: &Number) -> fmt::Result {
+    write!(
+        f,
+        "{at} is {addend}, and the exact sum would have more than 38 digits; add less, or a number \
+         with fewer decimals"
+    )
+}
+
+fn write_not_named(f: &mut fmt::Formatter<'_>, at: &str, name: &str) -> fmt::Result {
+    write!(
+        f,
+        "{at} refers to `{name}`, and no change before this one has that name; name the change of \
+         that entity, and put it first"
+    )
 }
 
 fn write_length(

@@ -2,7 +2,9 @@
 
 use crate::declared::{DeclaredCount, DeclaredEntity, DeclaredList};
 use crate::error::{Code, Report, Reporter};
-use crate::model::{Count, Entity, FieldId, FieldType, IdSource, List, Tenancy};
+use crate::model::{
+    Count, DefaultValue, Entity, FieldAccess, FieldId, FieldType, IdSource, List, Presence, Tenancy,
+};
 
 use super::choice::Choices;
 use super::lineage::Lineage;
@@ -10,7 +12,7 @@ use super::path::{self, Paths, Served};
 use super::read_only::ReadOnly;
 use super::scope::Scope;
 use super::shards;
-use super::{board, capacity, filters, format, list, unique};
+use super::{board, capacity, filters, format, list, pattern, transition, unique};
 
 const ID_SOURCES: Choices<'_, IdSource> = Choices {
     key: "`id`",
@@ -37,6 +39,12 @@ impl Checker<'_, '_> {
         let lists = self.lists(&declared.lists, scope, shards);
         let counts = self.counts(&declared.counts, scope);
         let reporter = &mut *self.reporter;
+        let updated = updated(declared, scope, reporter);
+        let mut fields = ReadOnly { scope, tenancy }.fields(&declared.read_only, reporter);
+        if let Some(id) = updated {
+            fields[id.index()].access = FieldAccess::ReadOnly;
+        }
+        let formats = format::formats(&declared.formats, scope, reporter);
         let entity = Entity {
             name: declared.name.text.clone(),
             path: path::entity_path(declared),
@@ -44,8 +52,11 @@ impl Checker<'_, '_> {
             parent: self.lineage.parents()[index].map(|_| FieldId(1)),
             tenancy,
             expires: expires(declared, scope, reporter),
+            updated,
             filters: filters::filters(&declared.filters, scope, reporter),
-            formats: format::formats(&declared.formats, scope, reporter),
+            transitions: transition::transitions(&declared.transitions, scope, reporter),
+            patterns: pattern::patterns(&declared.patterns, scope, &formats, reporter),
+            formats,
             uniques: unique::uniques(&declared.uniques, scope, reporter),
             lists,
             counts,
@@ -57,7 +68,7 @@ impl Checker<'_, '_> {
                 shards::TRANSACTED_MAX,
                 reporter,
             ),
-            fields: ReadOnly { scope, tenancy }.fields(&declared.read_only, reporter),
+            fields,
         };
         capacity::check_capacity(declared, &entity, reporter);
         entity
@@ -103,6 +114,28 @@ fn expires(
         let reason = format!("`{}` cannot be in `expires`: its type is `{found}`", word.text);
         let help = "name a field of type `time`; it can be optional";
         reporter.push(Report::new(Code::BadExpiry, word.span, reason).help(help));
+    }
+    Some(id)
+}
+
+/// The field with the time of the last change. It always has a value, from the beginning.
+fn updated(
+    declared: &DeclaredEntity,
+    scope: &Scope,
+    reporter: &mut Reporter<'_>,
+) -> Option<FieldId> {
+    let word = declared.updated.as_ref()?;
+    let id = scope.find(word, reporter)?;
+    let scoped = &scope.fields[id.index()];
+    let field = &scoped.field;
+    let is_now = field.of == FieldType::Time
+        && field.presence == Presence::Required
+        && field.default == Some(DefaultValue::Now);
+    if scoped.is_valid && !is_now {
+        let name = &word.text;
+        let reason = format!("`{name}` cannot be in `updated`: it is not declared as `time = now`");
+        let help = format!("declare it as `fields.{name} = \"time = now\"`");
+        reporter.push(Report::new(Code::BadUpdated, word.span, reason).help(help));
     }
     Some(id)
 }

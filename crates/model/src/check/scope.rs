@@ -36,6 +36,8 @@ pub(crate) enum Usage {
     Rank,
     Format,
     FormatBy,
+    Pattern,
+    Transitions,
 }
 
 impl Usage {
@@ -55,6 +57,8 @@ impl Usage {
             Usage::Of | Usage::Window => "of",
             Usage::Rank => "rank",
             Usage::Format | Usage::FormatBy => "format",
+            Usage::Pattern => "pattern",
+            Usage::Transitions => "transitions",
         }
     }
 
@@ -73,8 +77,8 @@ impl Usage {
             Usage::Sum | Usage::Min | Usage::Max => &["int", "number", "time"],
             Usage::Window => &["time"],
             Usage::Rank => &["int", "number", "time"],
-            Usage::Format => &["text"],
-            Usage::FormatBy => &["enum"],
+            Usage::Format | Usage::Pattern => &["text"],
+            Usage::FormatBy | Usage::Transitions => &["enum"],
         }
     }
 }

@@ -2,16 +2,21 @@
 
 use super::format::formats;
 use super::keyed_value::KeyedValue;
-use super::keys::{Keys, NamedTable, TableKind, text};
+use super::keys::{Keys, NamedTable, TableKind, table, text};
 use super::limit::{DECLARATIONS_MAX, Limit};
 use super::list;
-use crate::declared::{DeclaredEntity, DeclaredField, DeclaredUnique};
+use crate::declared::{
+    DeclaredEntity, DeclaredField, DeclaredPattern, DeclaredTransitions, DeclaredUnique,
+};
 use crate::error::Reporter;
 use crate::field_spec;
 use crate::parse::NodeKind;
 
 /// Maximum number of fields of an entity.
 const FIELDS_MAX: usize = 200;
+
+/// Maximum number of patterns of an entity: a compiled one can be large.
+const PATTERNS_MAX: usize = 20;
 
 const ENTITY: TableKind = TableKind {
     what: "an entity",
@@ -22,12 +27,15 @@ const ENTITY: TableKind = TableKind {
         "id",
         "tenant",
         "expires",
+        "updated",
         "read_only",
         "filters",
         "shards",
         "reference_shards",
         "fields",
         "format",
+        "pattern",
+        "transitions",
         "unique",
         "list",
         "count",
@@ -51,12 +59,15 @@ pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Dec
         id: keys.text("id", reporter),
         tenant: keys.text("tenant", reporter),
         expires: keys.text("expires", reporter),
+        updated: keys.text("updated", reporter),
         read_only: keys.words("read_only", reporter),
         filters: keys.words("filters", reporter),
         shards: keys.node("shards"),
         reference_shards: keys.node("reference_shards"),
         fields: fields(&keys, reporter),
         formats: formats(&keys, reporter),
+        patterns: patterns(&keys, reporter),
+        transitions: transitions(&keys, reporter),
         uniques: uniques(&keys, reporter),
         lists: lists.iter().map(|table| list::list(table, reporter)).collect(),
         counts: counts.iter().map(|table| list::count(table, reporter)).collect(),
@@ -75,6 +86,32 @@ fn fields(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredField> {
         fields.push(DeclaredField { name: entry.key.clone(), spec });
     }
     fields
+}
+
+fn patterns(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredPattern> {
+    let mut patterns = vec![];
+    let limit = Limit { what: "patterns", max: PATTERNS_MAX };
+    for entry in limit.apply(keys.table("pattern", reporter), reporter) {
+        let pattern = text(entry, reporter);
+        let field = entry.key.clone();
+        patterns.extend(pattern.map(|pattern| DeclaredPattern { field, pattern }));
+    }
+    patterns
+}
+
+fn transitions(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredTransitions> {
+    let mut transitions = vec![];
+    for entry in keys.table("transitions", reporter) {
+        let mut allowed = vec![];
+        for from in table(entry, reporter).unwrap_or_default() {
+            let to = KeyedValue::from(from).elements("a list of members", reporter);
+            let to = to.unwrap_or_default();
+            let to = to.iter().filter_map(|value| value.text(reporter)).collect();
+            allowed.push((from.key.clone(), to));
+        }
+        transitions.push(DeclaredTransitions { field: entry.key.clone(), allowed });
+    }
+    transitions
 }
 
 fn uniques(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredUnique> {

@@ -58,7 +58,8 @@ fn without_jobs(entity: &Entity) -> Refusal {
 pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     let refusals = [parent(pair), tenant(pair), id_source(pair)];
     findings.refusals.extend(refusals.into_iter().flatten());
-    let changes = [expiry(pair), path(pair), handlers(pair), shards(pair)];
+    let changes =
+        [expiry(pair), updated(pair), transitions(pair), path(pair), handlers(pair), shards(pair)];
     findings.changes.extend(changes.into_iter().flatten());
 }
 
@@ -140,6 +141,33 @@ fn expiry(pair: &Pair<'_>) -> Option<Change> {
         None => format!("`{}` no longer expires", pair.name()),
     };
     (old != new).then(|| pair.change(ChangeKind::ExpiryChanged, text))
+}
+
+fn updated(pair: &Pair<'_>) -> Option<Change> {
+    let field = |side: Side<'_>| side.entity.updated.map(|field| side.name(field).to_owned());
+    let (old, new) = (field(pair.old), field(pair.new));
+    let text = match &new {
+        Some(field) => {
+            format!("`{}` now has the time of its last change in `{field}`", pair.name())
+        }
+        None => format!("`{}` no longer has the time of its last change", pair.name()),
+    };
+    (old != new).then(|| pair.change(ChangeKind::ServiceChanged, text))
+}
+
+/// A rule about changes, which stored entities cannot break.
+fn transitions(pair: &Pair<'_>) -> Option<Change> {
+    let rules = |side: Side<'_>| -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
+        let fields = side.entity.fields().filter_map(|(id, field)| {
+            let allowed = side.entity.transitions(id)?.iter();
+            let allowed = allowed.map(|(from, to)| (from.clone(), to.iter().cloned().collect()));
+            Some((field.name.clone(), allowed.collect()))
+        });
+        fields.collect()
+    };
+    let text = || format!("`{}`: the transitions of its enums changed", pair.name());
+    let is_same = rules(pair.old) == rules(pair.new);
+    (!is_same).then(|| pair.change(ChangeKind::ServiceChanged, text()))
 }
 
 fn path(pair: &Pair<'_>) -> Option<Change> {

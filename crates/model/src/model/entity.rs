@@ -8,7 +8,9 @@ use super::field::{Field, FieldOrigin, FieldType};
 use super::format::{Format, FormatChoice, FormatRule};
 use super::id::{BoardId, CountId, EntityId, FieldId, ListId, UniqueId};
 use super::list::List;
+use super::pattern::PatternRule;
 use super::tags::TagCombination;
+use super::transition::TransitionRule;
 use super::unique::Unique;
 
 /// A kind of entity.
@@ -27,6 +29,8 @@ pub struct Entity {
     pub tenancy: Tenancy,
     /// The field with the time at which it expires.
     pub expires: Option<FieldId>,
+    /// The field with the time of the last change, which no caller sets.
+    pub updated: Option<FieldId>,
     /// The number of partitions that all entities of this kind, and tenant, are spread over.
     pub shards: u32,
     /// The number of partitions that the references to each entity are spread over.
@@ -37,6 +41,10 @@ pub struct Entity {
     pub filters: Vec<FieldId>,
     /// The formats of text fields.
     pub formats: Vec<FormatRule>,
+    /// The patterns of text fields.
+    pub(crate) patterns: Vec<PatternRule>,
+    /// How the values of enum fields may change.
+    pub(crate) transitions: Vec<TransitionRule>,
     /// The unique constraints.
     pub uniques: Vec<Unique>,
     /// The ordered lists.
@@ -90,6 +98,18 @@ impl Entity {
     /// The format rule of a field.
     pub fn format_rule(&self, field: FieldId) -> Option<&FormatRule> {
         self.formats.iter().find(|rule| rule.field == field)
+    }
+
+    /// The regular expression that the texts of a field must match, with anchors.
+    pub fn pattern(&self, field: FieldId) -> Option<String> {
+        let rule = self.patterns.iter().find(|rule| rule.field == field)?;
+        Some(rule.pattern.anchored())
+    }
+
+    /// The members of an enum field that each member can become, if that is restricted.
+    pub fn transitions(&self, field: FieldId) -> Option<&[(String, Vec<String>)]> {
+        let rule = self.transitions.iter().find(|rule| rule.field == field)?;
+        Some(&rule.allowed)
     }
 
     /// The format that a rule requires of an entity with these fields, in stored form.

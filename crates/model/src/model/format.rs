@@ -18,6 +18,10 @@ pub enum Format {
     Phone,
     /// An absolute URL with the scheme `http` or `https`.
     Url,
+    /// A UUID: 32 hexadecimal digits in five groups.
+    Uuid,
+    /// Lower-case letters and digits, with single hyphens between them.
+    Slug,
 }
 
 /// The required format of a text field.
@@ -45,7 +49,8 @@ static COMPILED: LazyLock<[Option<Regex>; Format::ALL.len()]> =
 
 impl Format {
     /// All formats.
-    pub const ALL: [Format; 3] = [Format::Email, Format::Phone, Format::Url];
+    pub const ALL: [Format; 5] =
+        [Format::Email, Format::Phone, Format::Url, Format::Uuid, Format::Slug];
 
     /// Its name in model files.
     pub fn name(self) -> &'static str {
@@ -53,6 +58,8 @@ impl Format {
             Format::Email => "email",
             Format::Phone => "phone",
             Format::Url => "url",
+            Format::Uuid => "uuid",
+            Format::Slug => "slug",
         }
     }
 
@@ -71,6 +78,8 @@ impl Format {
                  (?::(?:[0-9]{1,4}|[1-5][0-9]{4}|6(?:[0-4][0-9]{3}|5(?:[0-4][0-9]{2}\
                  |5(?:[0-2][0-9]|3[0-5])))))?(?:[/?#](?:[a-zA-Z0-9._~:/?#@!$&'()*+,;=\\[\\]-]|%[0-9a-fA-F]{2})*)?$"
             }
+            Format::Uuid => "^[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$",
+            Format::Slug => "^[a-z0-9]+(?:-[a-z0-9]+)*$",
         }
     }
 
@@ -80,6 +89,8 @@ impl Format {
             Format::Email => 254,
             Format::Phone => 16,
             Format::Url => 2_000,
+            Format::Uuid => 36,
+            Format::Slug => 200,
         }
     }
 
@@ -89,6 +100,8 @@ impl Format {
             Format::Email => "ada@example.com",
             Format::Phone => "+15550100",
             Format::Url => "https://example.com/hook",
+            Format::Uuid => "0b7e3f52-9c1d-4f6a-8e21-5d3c4b2a1908",
+            Format::Slug => "my-first-post",
         }
     }
 
@@ -98,6 +111,10 @@ impl Format {
             Format::Email => "an email address such as `ada@example.com`",
             Format::Phone => "a phone number such as `+15550100`, with 7 to 15 digits",
             Format::Url => "an http or https URL such as `https://example.com/hook`",
+            Format::Uuid => "a UUID such as `0b7e3f52-9c1d-4f6a-8e21-5d3c4b2a1908`",
+            Format::Slug => {
+                "a slug such as `my-first-post`, of lower-case letters, digits and single hyphens"
+            }
         }
     }
 

@@ -116,11 +116,45 @@ fn urls() {
 }
 
 #[test]
+fn uuids() {
+    check_cases(
+        Format::Uuid,
+        &[
+            "0b7e3f52-9c1d-4f6a-8e21-5d3c4b2a1908",
+            "0B7E3F52-9C1D-4F6A-8E21-5D3C4B2A1908",
+            "00000000-0000-0000-0000-000000000000",
+        ],
+        &[
+            "",
+            "0b7e3f529c1d4f6a8e215d3c4b2a1908",
+            "{0b7e3f52-9c1d-4f6a-8e21-5d3c4b2a1908}",
+            "0b7e3f52-9c1d-4f6a-8e21-5d3c4b2a190",
+            "0b7e3f52-9c1d-4f6a-8e21-5d3c4b2a19080",
+            "0b7e3f52-9c1d-4f6a-8e21-5d3c4b2a190g",
+            "0b7e3f52-9c1d-4f6a-8e21-5d3c4b2a1908\n",
+            "0b7e3f5-29c1d-4f6a-8e21-5d3c4b2a1908",
+        ],
+    );
+}
+
+#[test]
+fn slugs() {
+    let (longest, long) = ("a".repeat(200), "a".repeat(201));
+    check_cases(
+        Format::Slug,
+        &["a", "7", "my-first-post", "2024-02-29", &longest],
+        &["", "-", "-a", "a-", "a--b", "A", "a b", "a_b", "ä", "a\n", " a", &long],
+    );
+}
+
+#[test]
 fn the_list_of_formats_is_complete() {
     let after = |format: &Format| match format {
         Format::Email => Some(Format::Phone),
         Format::Phone => Some(Format::Url),
-        Format::Url => None,
+        Format::Url => Some(Format::Uuid),
+        Format::Uuid => Some(Format::Slug),
+        Format::Slug => None,
     };
     let every: Vec<Format> = std::iter::successors(Some(Format::Email), after).collect();
     assert_eq!(every, Format::ALL);
@@ -129,8 +163,13 @@ fn the_list_of_formats_is_complete() {
 #[test]
 fn every_example_has_its_format_and_no_other() {
     for format in Format::ALL {
-        let own = Format::ALL.into_iter().filter(|other| other.matches(format.example()));
-        assert_eq!(own.collect::<Vec<Format>>(), [format]);
+        // A UUID with lower-case digits is a slug too.
+        let others = Format::ALL.into_iter().filter(|other| *other != Format::Slug);
+        let own = others.filter(|other| other.matches(format.example()));
+        let own: Vec<Format> = own.collect();
+        let expected = if format == Format::Slug { vec![] } else { vec![format] };
+        assert_eq!(own, expected);
+        assert!(format.matches(format.example()));
         assert!(format.in_words().contains(format.example()));
     }
 }

@@ -9,6 +9,9 @@ const CONTEXTS: &[(&str, &str)] = &[
     ("[entity.category]", ""),
     ("fields.rating ", "[entity.person]\n[entity.a]\n"),
     ("[entity.method]", ""),
+    ("[entity.part]", ""),
+    ("[entity.issue]", ""),
+    ("[entity.task]\nupdated", ""),
     (
         "unique = [",
         "[entity.search]\n[entity.a]\nparent = \"search\"\nfields.email = \"text\"\n\

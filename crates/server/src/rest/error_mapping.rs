@@ -49,6 +49,7 @@ fn kind(error: &Error) -> Kind {
         Error::Tenant { problem: TenantProblem::Other, .. }
         | Error::Fields { .. }
         | Error::Id { .. }
+        | Error::NameTwice { .. }
         | Error::SameTwice { .. } => Kind::Invalid,
         Error::TargetGone { .. } => Kind::TargetGone,
         Error::TooLarge { .. }

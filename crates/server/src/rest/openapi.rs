@@ -20,7 +20,7 @@ pub(super) use body::Body;
 pub(super) use describe::{Described, describe};
 pub(super) use description::{Description, Group, PathValues, TakenId};
 pub(super) use document::document;
-pub(super) use entity::{explained, reference};
+pub(super) use entity::{explained, or_named, reference};
 pub(super) use field::{Form, id, schema, with};
 pub(super) use headers::{AnswerHeader, header, if_changed, if_match, version_tags};
 pub(super) use parameter::{

@@ -116,7 +116,8 @@ pub(super) fn format(entity: &DraftEntity, random: &mut Random) -> Option<DraftF
         DraftType::Enum(members) => Some((field.name.clone(), members.clone())),
         _ => None,
     });
-    let mut any = || *random.pick(&Format::ALL);
+    // Not those that were added later: every seed would draw something else.
+    let mut any = || *random.pick(&[Format::Email, Format::Phone, Format::Url]);
     let by = enums.next().map(|(by, members)| {
         let formats = members.into_iter().step_by(2).map(|member| (member, any()));
         (by, formats.collect())

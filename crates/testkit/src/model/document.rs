@@ -81,6 +81,8 @@ fn in_format(format: Format, random: &mut Random) -> String {
         Format::Email => format!("user{number}@a.example"),
         Format::Phone => format!("+1555{number:03}"),
         Format::Url => format!("https://a.example/{number}"),
+        Format::Uuid => format!("00000000-0000-4000-8000-{number:012}"),
+        Format::Slug => format!("slug-{number}"),
     }
 }
 

@@ -157,6 +157,7 @@ fn schemas(model: &Model) -> Map<String, Json> {
     let of_entities = model.entities().flat_map(|(_, entity)| entity::schemas(model, entity));
     let own = [
         ("Anything".to_owned(), field::anything()),
+        ("Named".to_owned(), entity::name_of_entity()),
         ("Problem".to_owned(), problem(Kind::ALL.iter())),
     ];
     of_entities.chain(own).collect()

@@ -1,7 +1,8 @@
 //! JSON Schemas of an entity: for responses, and for creating, replacing and patching it.
 
 use keyloom_model::{
-    Entity, Field, FieldAccess, FieldOrigin, Format, FormatChoice, IdSource, Model, Presence,
+    Entity, Field, FieldAccess, FieldOrigin, FieldType, Format, FormatChoice, IdSource, Limits,
+    Model, Presence,
 };
 use serde_json::{Map, Value as Json, json};
 
@@ -9,22 +10,56 @@ use super::super::example::is_needed;
 use super::field::{Form, id, or_null, schema, with};
 use super::sentence::rule;
 
+/// Maximum length of a text with a pattern, in characters.
+const PATTERN_LENGTH_MAX: u64 = 2_000;
+
 /// The schemas of an entity and their names. Names of entities contain no dot and do not begin with a
 /// capital, so they are unique.
 pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
     let name = &entity.name;
     vec![
         (name.clone(), shown(model, entity)),
-        (format!("{name}.create"), create(model, entity)),
-        (format!("{name}.replace"), replace(model, entity)),
-        (format!("{name}.patch"), patch(model, entity)),
+        (format!("{name}.create"), create(model, entity, Names::Unknown)),
+        (format!("{name}.replace"), replace(model, entity, Names::Unknown)),
+        (format!("{name}.patch"), patch(model, entity, Names::Unknown)),
+        (format!("{name}.create.named"), create(model, entity, Names::Known)),
+        (format!("{name}.replace.named"), replace(model, entity, Names::Known)),
+        (format!("{name}.patch.named"), patch(model, entity, Names::Known)),
         (format!("{name}.page"), page(entity)),
     ]
 }
 
-/// A reference to one of them: `part` is empty, `.create`, `.replace`, `.patch` or `.page`.
+/// A reference to one of them: `part` is empty, `.create`, `.replace`, `.patch` or `.page`;
+/// with `.named` after one of the three, the document can contain names of a transaction.
 pub(crate) fn reference(entity: &Entity, part: &str) -> Json {
     json!({ "$ref": format!("#/components/schemas/{}{part}", entity.name) })
+}
+
+/// Whether names can stand for ids: in transactions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Names {
+    Known,
+    Unknown,
+}
+
+impl Names {
+    /// Extends the schema of a field by names, where they are known.
+    fn extend(self, field: &Field, mut values: Json) -> Json {
+        match (&field.of, self) {
+            (FieldType::Ref(..) | FieldType::Text(_), Names::Known) => or_named(values),
+            (FieldType::List(of, _), Names::Known)
+                if matches!(**of, FieldType::Ref(..) | FieldType::Text(_)) =>
+            {
+                values["items"] = or_named(values["items"].take());
+                values
+            }
+            _ => values,
+        }
+    }
+
+    fn extend_id(self, id: Json) -> Json {
+        if self == Names::Known { or_named(id) } else { id }
+    }
 }
 
 fn shown(model: &Model, entity: &Entity) -> Json {
@@ -48,32 +83,80 @@ fn shown(model: &Model, entity: &Entity) -> Json {
     object(properties, &required)
 }
 
-fn create(model: &Model, entity: &Entity) -> Json {
-    let mut properties = whole(model, entity, |field| field.access == FieldAccess::ReadWrite);
+fn create(model: &Model, entity: &Entity, names: Names) -> Json {
+    let is_had = |field: &Field| field.access == FieldAccess::ReadWrite;
+    let mut properties = whole(model, entity, names, is_had);
     let mut required = needed(entity);
     properties.insert("version".to_owned(), version_shown());
     if entity.id_source == IdSource::Given {
-        properties.insert("id".to_owned(), with(id(), "description", "The id of the new entity."));
+        let id = with(id(), "description", "The id of the new entity.");
+        properties.insert("id".to_owned(), names.extend_id(id));
         required.push("id");
     }
     by_members(entity, object(properties, &required))
 }
 
-fn replace(model: &Model, entity: &Entity) -> Json {
-    let mut properties = whole(model, entity, |_| true);
-    properties.extend(of_request());
+fn replace(model: &Model, entity: &Entity, names: Names) -> Json {
+    let mut properties = whole(model, entity, names, |_| true);
+    properties.extend(of_request(names));
     by_members(entity, object(properties, &needed(entity)))
 }
 
-fn patch(model: &Model, entity: &Entity) -> Json {
+fn patch(model: &Model, entity: &Entity, names: Names) -> Json {
     let mut properties = Map::new();
     for field in settable(entity) {
         let values = or_null_if_optional(field, schema(&field.of, Form::Patched));
-        let values = marked(field, formatted(entity, field, values));
+        let values = names.extend(field, formatted(entity, field, values));
+        let values = marked(field, or_relative(field, values));
         properties.insert(field.name.clone(), described(model, entity, field, values));
     }
-    properties.extend(of_request());
+    properties.extend(of_request(names));
     by_members(entity, object(properties, &[]))
+}
+
+/// Extends a schema by the name of an entity of the same transaction; the description stays outside.
+pub(crate) fn or_named(mut schema: Json) -> Json {
+    let about = schema.as_object_mut().and_then(|members| members.remove("description"));
+    let either = json!({ "anyOf": [schema, { "$ref": "#/components/schemas/Named" }] });
+    match about {
+        Some(about) => with(either, "description", about),
+        None => either,
+    }
+}
+
+/// Extends the schema of a number or a list in a patch by changes relative to its value.
+fn or_relative(field: &Field, values: Json) -> Json {
+    let relative = |name: &str, operand: Json| {
+        json!({
+            "type": "object", "properties": { name: operand }, "required": [name],
+            "additionalProperties": false,
+        })
+    };
+    let relative = match &field.of {
+        FieldType::Int(_) | FieldType::Number(_) => {
+            // The sum is checked, and what is added can be any number.
+            let addend = schema(&FieldType::Number(Limits::NONE), Form::Given);
+            relative("$add", addend)
+        }
+        FieldType::List(..) => {
+            relative("$append", json!({ "type": "array", "items": values["items"] }))
+        }
+        _ => return values,
+    };
+    json!({ "anyOf": [values, relative] })
+}
+
+/// The schema of a name of an entity of the same transaction. No property is called `$ref` here, and no
+/// example contains it: many programs would take that for a reference of the schema itself.
+pub(super) fn name_of_entity() -> Json {
+    json!({
+        "type": "object",
+        "description": "Stands for the id of the entity that an earlier change of the transaction \
+                        creates `as` this name.",
+        "propertyNames": { "enum": ["$ref"] },
+        "additionalProperties": { "type": "string", "minLength": 1, "maxLength": 60 },
+        "minProperties": 1, "maxProperties": 1,
+    })
 }
 
 fn page(entity: &Entity) -> Json {
@@ -98,10 +181,15 @@ fn page(entity: &Entity) -> Json {
 }
 
 /// The properties of a complete document, for the fields that pass `is_had`.
-fn whole(model: &Model, entity: &Entity, is_had: impl Fn(&Field) -> bool) -> Map<String, Json> {
+fn whole(
+    model: &Model,
+    entity: &Entity,
+    names: Names,
+    is_had: impl Fn(&Field) -> bool,
+) -> Map<String, Json> {
     let property = |field: &Field| {
         let mut values = or_null_if_optional(field, schema(&field.of, Form::Given));
-        values = formatted(entity, field, values);
+        values = names.extend(field, formatted(entity, field, values));
         // The description names the default: `default` would make the field required in clients generated
         // by openapi-typescript.
         values = marked(field, values);
@@ -110,15 +198,21 @@ fn whole(model: &Model, entity: &Entity, is_had: impl Fn(&Field) -> bool) -> Map
     settable(entity).filter(|field| is_had(field)).map(property).collect()
 }
 
-/// Adds the format of a text, if it is always the same.
+/// Adds the format of a text, if it is always the same, or its pattern.
 fn formatted(entity: &Entity, field: &Field, mut schema: Json) -> Json {
-    let rule = entity.find_field(&field.name).and_then(|id| entity.format_rule(id));
+    let id = entity.find_field(&field.name);
+    if let Some(pattern) = id.and_then(|id| entity.pattern(id)) {
+        let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(PATTERN_LENGTH_MAX);
+        return with(with(schema, "pattern", pattern), "maxLength", longest);
+    }
+    let rule = id.and_then(|id| entity.format_rule(id));
     let Some(FormatChoice::Always(format)) = rule.map(|rule| &rule.choice) else { return schema };
     let name = match format {
         Format::Email => Some("email"),
         Format::Url => Some("uri"),
+        Format::Uuid => Some("uuid"),
         // The OpenAPI format registry has no name for it.
-        Format::Phone => None,
+        Format::Phone | Format::Slug => None,
     };
     if let Some(name) = name {
         schema = with(schema, "format", name);
@@ -151,10 +245,10 @@ fn marked(field: &Field, schema: Json) -> Json {
 }
 
 /// `id` and `version`, which documents for an existing entity may contain.
-fn of_request() -> [(String, Json); 2] {
+fn of_request(names: Names) -> [(String, Json); 2] {
     // Redundant, and must equal the id in the path.
     let id = with(with(id(), "readOnly", true), "description", "Must equal the id in the path.");
-    [("id".to_owned(), id), ("version".to_owned(), version_expected())]
+    [("id".to_owned(), names.extend_id(id)), ("version".to_owned(), version_expected())]
 }
 
 fn version_shown() -> Json {

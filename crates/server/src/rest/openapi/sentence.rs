@@ -36,13 +36,15 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
         ));
     }
     let id = entity.find_field(&field.name);
-    if let Some(format) = id.and_then(|id| entity.format_rule(id)) {
-        sentences.push(format_rule(entity, format));
-    }
+    sentences.extend(id.map(|id| value_rules(entity, id)).unwrap_or_default());
     if field.presence == Presence::Optional {
         sentences.push("Optional.".to_owned());
     }
     let (created, left_out) = match field.access {
+        FieldAccess::ReadOnly if id.is_some() && id == entity.updated => {
+            sentences.push("Read-only: the time of the last change.".to_owned());
+            ("Initially the time of creation.", "initially")
+        }
         FieldAccess::ReadWrite => ("Defaults to the time of creation.", "by default"),
         FieldAccess::ReadOnly => {
             sentences.push("Read-only: the service sets it.".to_owned());
@@ -68,6 +70,22 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
     let uniques = entity.uniques.iter().filter(|unique| unique.fields.iter().any(|f| is(Some(*f))));
     sentences.extend(uniques.map(|unique| unique_rule(entity, field, unique)));
     sentences.join(" ")
+}
+
+/// The format, the pattern and the transitions of a field.
+fn value_rules(entity: &Entity, field: FieldId) -> Vec<String> {
+    let format = entity.format_rule(field).map(|rule| format_rule(entity, rule));
+    let pattern = entity.pattern(field).map(|pattern| format!("Must match `{pattern}`."));
+    let transitions = entity.transitions(field).map(|allowed| {
+        let one =
+            |(from, to): &(String, Vec<String>)| format!("`{from}` to `{}`", to.join("` or `"));
+        let all: Vec<String> = allowed.iter().filter(|(_, to)| !to.is_empty()).map(one).collect();
+        match &all[..] {
+            [] => "Never changes.".to_owned(),
+            all => format!("Can change from {}.", all.join(", from ")),
+        }
+    });
+    [format, pattern, transitions].into_iter().flatten().collect()
 }
 
 fn format_rule(entity: &Entity, rule: &FormatRule) -> String {

@@ -14,7 +14,7 @@ use super::super::problem::{Kind, Problem};
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
-use super::parts::{Part, list_schema, parts};
+use super::parts::{Part, Parts, list_schema, parts};
 
 #[derive(Debug)]
 struct Batch;
@@ -55,7 +55,7 @@ async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
                       use `/transaction`, or omit `Idempotency-Key`.";
         return Err(Problem::new(Kind::BadHeader, detail));
     }
-    let parts = parts(call, model, "requests")?;
+    let parts = parts(call, model, Parts::Requests)?;
     let count = parts.len();
     // Concurrently, so that they share a sync.
     let mut running = JoinSet::new();
@@ -126,7 +126,7 @@ fn body(model: &Model) -> Json {
         part(json!({ "delete": entity, "id": text, "version": text }), &["delete", "id"]),
         part(json!({ "get": entity, "id": text }), &["get", "id"]),
     ];
-    list_schema("requests", json!({ "anyOf": parts }))
+    list_schema(Parts::Requests, json!({ "anyOf": parts }))
 }
 
 /// The schema of the response.

@@ -44,8 +44,9 @@ impl Action for Change {
         let entity = model.entity(self.0);
         let body = Body::json(reference(entity, ".patch"), Some(first_field(model, entity)));
         let changed = Answer::entity(model, self.0, 200, "Updated.");
-        let details =
-            "A merge patch (RFC 7396): `null` removes a field, omitted fields keep their value.";
+        let details = "A merge patch (RFC 7396): `null` removes a field, omitted fields keep their \
+                       value. `{\"$add\": 5}` adds to a number, `{\"$append\": [...]}` to a list: \
+                       of many requests that do so at the same time, none is lost.";
         Description {
             details: vec![details.to_owned()],
             headers: vec![if_match()],

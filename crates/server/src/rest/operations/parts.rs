@@ -11,6 +11,28 @@ use super::super::problem::{FieldProblem, Kind, Problem};
 /// Maximum number of parts.
 const REQUESTS_MAX: usize = 100;
 
+/// Maximum length of a name, in characters.
+const NAME_LENGTH_MAX: usize = 60;
+
+/// Where parts are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parts {
+    /// In a batch.
+    Requests,
+    /// In a transaction: they can refer to each other.
+    Changes,
+}
+
+impl Parts {
+    /// The member of the body that holds them.
+    pub(super) fn member(self) -> &'static str {
+        match self {
+            Parts::Requests => "requests",
+            Parts::Changes => "changes",
+        }
+    }
+}
+
 /// One part of a batch or transaction.
 #[derive(Debug)]
 pub(super) enum Part {
@@ -19,7 +41,8 @@ pub(super) enum Part {
 }
 
 /// The schema of the body: an object with one member, the list of parts.
-pub(super) fn list_schema(name: &str, items: Json) -> Json {
+pub(super) fn list_schema(of: Parts, items: Json) -> Json {
+    let name = of.member();
     json!({
         "type": "object",
         "properties": { name: { "type": "array", "items": items, "maxItems": 100 } },
@@ -28,7 +51,8 @@ pub(super) fn list_schema(name: &str, items: Json) -> Json {
 }
 
 /// Parses the parts of a request, and checks that the caller may run each.
-pub(super) fn parts(call: &Call, model: &Model, name: &str) -> Result<Vec<Part>, Problem> {
+pub(super) fn parts(call: &Call, model: &Model, of: Parts) -> Result<Vec<Part>, Problem> {
+    let name = of.member();
     let mut document = call.document()?;
     let list = match document.remove(name) {
         Some(Value::L(list)) if document.is_empty() => list,
@@ -44,7 +68,9 @@ pub(super) fn parts(call: &Call, model: &Model, name: &str) -> Result<Vec<Part>,
     }
     let parts = list.into_iter().enumerate();
     let parts = parts.map(|(index, value)| {
-        part(call, model, value).map_err(|wrong| wrong.at(&format!("{name}[{index}]")))
+        PartReader { call, model, of }
+            .read(value)
+            .map_err(|wrong| wrong.at(&format!("{name}[{index}]")))
     });
     parts.collect()
 }
@@ -72,53 +98,118 @@ impl Wrong {
 
 const VERBS: [&str; 5] = ["create", "update", "put", "delete", "get"];
 
-/// Parses a part: `{"create": ENTITY, "document": {...}}` and so on.
-fn part(call: &Call, model: &Model, value: Value) -> Result<Part, Wrong> {
-    let shape = |detail: &str| Wrong::Shape(detail.to_owned());
-    let Value::M(mut part) = value else { return Err(shape("It must be an object.")) };
-    let verbs: Vec<&str> = VERBS.into_iter().filter(|verb| part.contains(verb)).collect();
-    let [verb] = verbs[..] else {
-        let detail = format!("It must have exactly one of `{}`.", VERBS.join("`, `"));
-        return Err(Wrong::Shape(detail));
-    };
-    let entity = text(&mut part, verb)?.ok_or_else(|| shape("The verb must name an entity."))?;
-    let Some(kind) = model.find(&entity) else {
-        let known: Vec<&str> = model.entities().map(|(_, entity)| entity.name.as_str()).collect();
-        let (entity, known) = (cut(&entity), known.join("`, `"));
-        return Err(Wrong::Shape(format!("Unknown entity `{entity}`: use one of `{known}`.")));
-    };
-    call.caller.check_jobs(model, kind).map_err(Wrong::Denied)?;
-    if model.jobs() == Some(kind) && !["get", "delete"].contains(&verb) {
-        let detail = format!("A `{entity}` cannot be written: `/docs` lists its operations.");
-        return Err(Wrong::Shape(detail));
-    }
-    check_open(call, verb, &entity).map_err(Wrong::Denied)?;
-    if verb != "get" {
-        call.caller.check_change(model.entity(kind)).map_err(Wrong::Denied)?;
-    }
-    let (id, version) = (text(&mut part, "id")?, text(&mut part, "version")?);
-    if version.is_some() && ["create", "get"].contains(&verb) {
-        let detail = format!("`{verb}` takes no `version`: omit it.");
-        return Err(Wrong::Shape(detail));
-    }
-    let document = match part.remove("document") {
-        None => None,
-        Some(Value::M(document)) => Some(document),
-        Some(_) => return Err(shape("`document` must be an object.")),
-    };
-    if let Some(name) = part.names().next() {
-        let name = cut(name.as_str());
-        return Err(Wrong::Shape(format!("It takes no member `{name}`.")));
-    }
-    let part = assembled(verb, &entity, (id, document)).ok_or_else(|| Wrong::Shape(needs(verb)))?;
-    match (part, version) {
-        (part, None) => Ok(part),
-        (Part::Change { change, done }, Some(version)) if verb != "create" => {
-            Ok(Part::Change { change: change.expecting(&version), done })
+/// Reads the parts of a request.
+#[derive(Clone, Copy)]
+struct PartReader<'r> {
+    call: &'r Call,
+    model: &'r Model,
+    of: Parts,
+}
+
+/// What a part consists of, besides its verb and its entity.
+struct Members {
+    id: Option<GivenId>,
+    document: Option<Item>,
+    version: Option<String>,
+    name: Option<String>,
+}
+
+/// An id, or the name of an entity that has it.
+enum GivenId {
+    Text(String),
+    Of(String),
+}
+
+impl PartReader<'_> {
+    /// Parses a part: `{"create": ENTITY, "document": {...}}` and so on.
+    fn read(self, value: Value) -> Result<Part, Wrong> {
+        let shape = |detail: &str| Wrong::Shape(detail.to_owned());
+        let Value::M(mut part) = value else { return Err(shape("It must be an object.")) };
+        let verbs: Vec<&str> = VERBS.into_iter().filter(|verb| part.contains(verb)).collect();
+        let [verb] = verbs[..] else {
+            let detail = format!("It must have exactly one of `{}`.", VERBS.join("`, `"));
+            return Err(Wrong::Shape(detail));
+        };
+        let entity =
+            text(&mut part, verb)?.ok_or_else(|| shape("The verb must name an entity."))?;
+        self.check_allowed(verb, &entity)?;
+        let members = self.members(part)?;
+        if members.version.is_some() && ["create", "get"].contains(&verb) {
+            let detail = format!("`{verb}` takes no `version`: omit it.");
+            return Err(Wrong::Shape(detail));
         }
-        // Ignoring a condition would be worse than rejecting it.
-        (_, Some(_)) => Err(Wrong::Shape(format!("`{verb}` takes no `version`."))),
+        if members.name.is_some() && verb != "create" {
+            let detail = format!("`{verb}` takes no `as`: use the id of the entity.");
+            return Err(Wrong::Shape(detail));
+        }
+        assembled(verb, &entity, members).ok_or_else(|| Wrong::Shape(needs(verb)))
     }
+
+    /// Checks that the caller may do this with an entity.
+    fn check_allowed(self, verb: &str, entity: &str) -> Result<(), Wrong> {
+        let PartReader { call, model, .. } = self;
+        let Some(kind) = model.find(entity) else {
+            let known: Vec<&str> =
+                model.entities().map(|(_, entity)| entity.name.as_str()).collect();
+            let (entity, known) = (cut(entity), known.join("`, `"));
+            return Err(Wrong::Shape(format!("Unknown entity `{entity}`: use one of `{known}`.")));
+        };
+        call.caller.check_jobs(model, kind).map_err(Wrong::Denied)?;
+        if model.jobs() == Some(kind) && !["get", "delete"].contains(&verb) {
+            let detail = format!("A `{entity}` cannot be written: `/docs` lists its operations.");
+            return Err(Wrong::Shape(detail));
+        }
+        check_open(call, verb, entity).map_err(Wrong::Denied)?;
+        if verb != "get" {
+            call.caller.check_change(model.entity(kind)).map_err(Wrong::Denied)?;
+        }
+        Ok(())
+    }
+
+    fn members(self, mut part: Item) -> Result<Members, Wrong> {
+        let id = self.id(&mut part)?;
+        let version = text(&mut part, "version")?;
+        let name = match self.of {
+            Parts::Changes => text(&mut part, "as")?,
+            Parts::Requests => None,
+        };
+        if let Some(name) = &name {
+            check_name(name)?;
+        }
+        let document = match part.remove("document") {
+            None => None,
+            Some(Value::M(document)) => Some(document),
+            Some(_) => return Err(Wrong::Shape("`document` must be an object.".to_owned())),
+        };
+        if let Some(name) = part.names().next() {
+            let name = cut(name.as_str());
+            return Err(Wrong::Shape(format!("It takes no member `{name}`.")));
+        }
+        Ok(Members { id, document, version, name })
+    }
+
+    /// Removes the id: a string, or in transactions `{"$ref": NAME}`.
+    fn id(self, part: &mut Item) -> Result<Option<GivenId>, Wrong> {
+        if self.of == Parts::Changes
+            && let Some(Value::M(members)) = part.get("id")
+            && let Some(Value::S(name)) = members.get("$ref").filter(|_| members.len() == 1)
+        {
+            let name = name.clone();
+            part.remove("id");
+            return Ok(Some(GivenId::Of(name)));
+        }
+        Ok(text(part, "id")?.map(GivenId::Text))
+    }
+}
+
+fn check_name(name: &str) -> Result<(), Wrong> {
+    let length = name.chars().count();
+    if (1..=NAME_LENGTH_MAX).contains(&length) {
+        return Ok(());
+    }
+    let detail =
+        format!("`as` must have 1 to {NAME_LENGTH_MAX} characters, and this has {length}.");
+    Err(Wrong::Shape(detail))
 }
 
 /// Closed operations cannot be run as parts, either.
@@ -140,22 +231,32 @@ fn check_open(call: &Call, verb: &str, entity: &str) -> Result<(), Problem> {
 }
 
 /// Builds a part from its members. Returns `None` if the verb needs others.
-fn assembled(verb: &str, entity: &str, members: (Option<String>, Option<Item>)) -> Option<Part> {
-    let change = |change: Change, done| Some(Part::Change { change: change.from_client(), done });
-    match (verb, members) {
-        ("create", (None, Some(document))) => {
-            change(Change::create_item(entity, document), StatusCode::CREATED)
+fn assembled(verb: &str, entity: &str, members: Members) -> Option<Part> {
+    let Members { id, document, version, name } = members;
+    let (id, id_of) = match id {
+        None => (None, None),
+        Some(GivenId::Text(id)) => (Some(id), None),
+        // The id is known when the named entity is.
+        Some(GivenId::Of(name)) => (Some(String::new()), Some(name)),
+    };
+    let (change, done) = match (verb, id, document) {
+        ("create", None, Some(document)) => {
+            (Change::create_item(entity, document), StatusCode::CREATED)
         }
-        ("update", (Some(id), Some(patch))) => {
-            change(Change::update_item(entity, &id, patch), StatusCode::OK)
+        ("update", Some(id), Some(patch)) => {
+            (Change::update_item(entity, &id, patch), StatusCode::OK)
         }
-        ("put", (Some(id), Some(document))) => {
-            change(Change::put_item(entity, &id, document), StatusCode::OK)
+        ("put", Some(id), Some(document)) => {
+            (Change::put_item(entity, &id, document), StatusCode::OK)
         }
-        ("delete", (Some(id), None)) => change(Change::delete(entity, &id), StatusCode::NO_CONTENT),
-        ("get", (Some(id), None)) => Some(Part::Get { entity: entity.to_owned(), id }),
-        _ => None,
-    }
+        ("delete", Some(id), None) => (Change::delete(entity, &id), StatusCode::NO_CONTENT),
+        ("get", Some(id), None) => return Some(Part::Get { entity: entity.to_owned(), id }),
+        _ => return None,
+    };
+    let change = id_of.iter().fold(change.from_client(), |change, name| change.with_id_of(name));
+    let change = version.iter().fold(change, |change, version| change.expecting(version));
+    let change = name.iter().fold(change, |change, name| change.named(name));
+    Some(Part::Change { change, done })
 }
 
 fn needs(verb: &str) -> String {

@@ -10,7 +10,7 @@ use super::super::example::example;
 use super::super::explain::{self, EXPLAIN};
 use super::super::openapi::{
     Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, VERSIONED, explained, flag, id,
-    of_new, reference, with,
+    of_new, or_named, reference, with,
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
@@ -18,7 +18,7 @@ use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
 use super::changing::transact;
-use super::parts::{Part, list_schema, parts};
+use super::parts::{Part, Parts, list_schema, parts};
 
 #[derive(Debug)]
 pub(crate) struct Transaction;
@@ -35,13 +35,18 @@ impl Action for Transaction {
 
     fn describe(&self, model: &Model) -> Description {
         let about = "Report what would be written and what it costs, without writing anything.";
-        let details = "Up to 100 changes. The response has each entity as it is afterwards, or null if \
-                       it was deleted.";
+        let details = [
+            "Up to 100 changes. The response has each entity as it is afterwards, or null if it was \
+             deleted.",
+            "A change that creates an entity can name it with `as`. In later changes, \
+             `{\"$ref\": NAME}` then stands for its id: as `id`, in references and texts, and in lists \
+             of these.",
+        ];
         let of_entities: Vec<Kind> =
             model.entities().flat_map(|(_, entity)| of_new(entity)).collect();
         let results = Answer::json(200, "The results.", answer(model));
         Description {
-            details: vec![details.to_owned()],
+            details: details.map(str::to_owned).to_vec(),
             query: vec![flag(EXPLAIN, about)],
             body: Some(Body::json(body(model), example_body(model))),
             answers: vec![results.with(&[AnswerHeader::Replayed])],
@@ -60,7 +65,7 @@ impl Action for Transaction {
 async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
     call.check_parameters(&[EXPLAIN])?;
     let mut changes = vec![];
-    for part in parts(call, model, "changes")? {
+    for part in parts(call, model, Parts::Changes)? {
         match part {
             Part::Change { change, .. } => changes.push(change),
             Part::Get { .. } => {
@@ -92,7 +97,7 @@ fn body(model: &Model) -> Json {
         all.into_iter().skip(skipped)
     });
     let changes: Vec<Json> = changes.collect();
-    list_schema("changes", json!({ "anyOf": changes }))
+    list_schema(Parts::Changes, json!({ "anyOf": changes }))
 }
 
 /// The schema of the response.
@@ -127,11 +132,17 @@ fn changes(entity: &Entity) -> [Json; 4] {
         json!({ "type": "object", "properties": members, "required": required,
                 "additionalProperties": false })
     };
-    let (given, version) = (json!({ "type": "string" }), json!({ "type": "string" }));
-    let put_id = if entity.id_source == IdSource::Given { id() } else { given.clone() };
-    let (patch, replace) = (reference(entity, ".patch"), reference(entity, ".replace"));
+    let version = json!({ "type": "string" });
+    let given = or_named(json!({ "type": "string" }));
+    let put_id = if entity.id_source == IdSource::Given { or_named(id()) } else { given.clone() };
+    let name = json!({
+        "type": "string", "minLength": 1, "maxLength": 60,
+        "description": "What later changes call the new entity.",
+    });
+    let create = reference(entity, ".create.named");
+    let (patch, replace) = (reference(entity, ".patch.named"), reference(entity, ".replace.named"));
     [
-        part("create", json!({ "document": reference(entity, ".create") }), &["document"]),
+        part("create", json!({ "document": create, "as": name }), &["document"]),
         part(
             "update",
             json!({ "id": given, "document": patch, "version": version }),

@@ -85,6 +85,66 @@ fn one_invalid_part_prevents_the_whole_transaction() {
 }
 
 #[test]
+fn later_changes_refer_to_new_entities_by_name() {
+    let served = kitchen();
+    let named = json!({"$ref": "fruit"});
+    let changes = json!([
+        {"create": "category", "document": {"name": "fruit", "shop_order": 2}, "as": "fruit"},
+        {"create": "ingredient", "document": {"name": "pear", "category": named}},
+        {"create": "ingredient", "document": {"name": "plum", "category": named}},
+    ]);
+    let body = json!({ "changes": changes });
+    let explained = served.ask(&Ask::post("/transaction?explain=true", &body)).expect_json(200);
+    let rows = explained["explain"]["rows"].as_array().unwrap().clone();
+    assert_eq!(rows.iter().filter(|row| row["what"] == "entity").count(), 3, "{explained}");
+    assert_eq!(categories(&served), ["pasta"]);
+
+    let once = Ask::post("/transaction", &body).header("Idempotency-Key", "key");
+    let first = served.ask(&once).expect_json(200);
+    let results = first["results"].as_array().unwrap();
+    let fruit = results[0]["id"].as_str().unwrap();
+    assert_eq!((&results[1]["category"], &results[2]["category"]), (&json!(fruit), &json!(fruit)));
+    assert_eq!(served.ask(&once).expect_json(200), first);
+    assert_eq!(categories(&served), ["pasta", "fruit"]);
+    let read = served.ask(&Ask::get(&format!("/categories/{fruit}?with=ingredients")));
+    assert_eq!(read.expect_json(200)["with"]["ingredients"]["items"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn invalid_names_are_rejected_with_the_position_of_the_change() {
+    let served = kitchen();
+    let fruit = |name: Value| json!({"create": "category", "document": {"name": "fruit", "shop_order": 2}, "as": name});
+    let pear =
+        |of: Value| json!({"create": "ingredient", "document": {"name": "pear", "category": of}});
+    let cases = [
+        (json!([fruit(json!("a")), pear(json!({"$ref": "b"}))]), "category"),
+        (json!([pear(json!({"$ref": "a"})), fruit(json!("a"))]), "category"),
+        (json!([fruit(json!("a")), {"delete": "recipe", "id": {"$ref": "b"}}]), "id"),
+        (json!([fruit(json!(""))]), "changes[0]"),
+        (json!([fruit(json!("x".repeat(61)))]), "changes[0]"),
+        (json!([fruit(json!(1))]), "changes[0]"),
+        (json!([create("meat", 1), {"delete": "category", "id": "x", "as": "a"}]), "changes[1]"),
+        (json!([{"delete": "category", "id": {"$ref": 1}}]), "changes[0]"),
+        (json!([{"delete": "category", "id": {"$ref": "a", "b": 1}}]), "changes[0]"),
+    ];
+    for (changes, field) in cases {
+        let answer = transaction(&served, changes.clone());
+        assert_eq!(answer.outcome(), "422 invalid", "{changes}");
+        assert_eq!(answer.json()["errors"][0]["field"], field, "{changes}");
+    }
+    let twice = json!([fruit(json!("a")), fruit(json!("a"))]);
+    assert_eq!(transaction(&served, twice).outcome(), "422 invalid");
+    // The parts of a batch are independent, so none can name another.
+    for part in [fruit(json!("a")), json!({"get": "category", "id": {"$ref": "a"}})] {
+        let answer = served.ask(&Ask::post("/batch", &json!({ "requests": [part] })));
+        assert_eq!(answer.outcome(), "422 invalid", "{part}");
+    }
+    let alone = json!({"name": "pear", "category": {"$ref": "a"}});
+    assert_eq!(served.ask(&Ask::post("/ingredients", &alone)).outcome(), "422 invalid");
+    assert_eq!(categories(&served), ["pasta"]);
+}
+
+#[test]
 fn the_parts_of_a_batch_are_independent() {
     let served = kitchen();
     let first = served.ask(&Ask::get("/categories")).expect_json(200)["items"][0].clone();

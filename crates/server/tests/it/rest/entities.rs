@@ -187,6 +187,34 @@ fn a_patch_merges() {
 }
 
 #[test]
+fn a_patch_adds_to_numbers_and_lists() {
+    let model = "[entity.team]\nid = \"given\"\nfields.points = \"int 0..20 = 0\"\n\
+                 fields.log = \"list of text ..2 = []\"\n";
+    let served = Served::open(model);
+    let made = served.ask(&Ask::post("/teams", &json!({"id": "a"})));
+    let patch = json!({"points": {"$add": 12}, "log": {"$append": ["won"]}});
+    let added = served.ask(&Ask::patch("/teams/a", &patch));
+    let team = added.expect_json(200);
+    assert_eq!((&team["points"], &team["log"]), (&json!(12), &json!(["won"])));
+    let old = Ask::patch("/teams/a", &patch).header("If-Match", &made.tag());
+    assert_eq!(served.ask(&old).outcome(), "412 version-mismatch");
+    let too_many = served.ask(&Ask::patch("/teams/a", &patch));
+    assert_eq!(too_many.outcome(), "422 invalid");
+    assert_eq!(too_many.json()["errors"][0]["field"], "points");
+    let wrong = served.ask(&Ask::patch("/teams/a", &json!({"points": {"$add": "1"}})));
+    assert_eq!(wrong.json()["errors"][0]["field"], "points.`$add`");
+    let change = json!({"update": "team", "id": "a", "document": {"points": {"$add": -2}}});
+    let changes = json!({"changes": [change]});
+    let once = Ask::post("/transaction", &changes).header("Idempotency-Key", "key");
+    for _ in 0..2 {
+        assert_eq!(served.ask(&once).expect_json(200)["results"][0]["points"], json!(10));
+    }
+    let batch = served.ask(&Ask::post("/batch", &json!({"requests": [change]})));
+    assert_eq!(batch.expect_json(200)["results"][0]["body"]["points"], json!(8));
+    assert_eq!(served.ask(&Ask::put("/teams/a", &patch)).outcome(), "422 invalid");
+}
+
+#[test]
 fn a_deletion_cascades_refuses_or_clears_as_declared() {
     let served = teams();
     let made = |path: &str, document| {

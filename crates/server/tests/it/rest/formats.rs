@@ -99,3 +99,42 @@ fn formats_are_documented() {
     let page = served.ask(&Ask::get("/docs"));
     assert!(page.text().contains("Must be an email address such as"));
 }
+
+#[test]
+fn patterns_and_transitions_are_rules_of_requests_and_in_the_description() {
+    let model = r#"
+[entity.part]
+id = "given"
+fields.number = "text ..40"
+fields.code   = "text?"
+fields.status = "enum(open, doing, done) = open"
+pattern.number = "[A-Z]{3}-[0-9]+"
+format.code    = "uuid"
+transitions.status = { open = ["doing"], doing = ["done", "open"] }
+"#;
+    let served = Served::open(model);
+    let part = |number: &str| json!({"id": "a", "number": number});
+    let refused = served.ask(&Ask::post("/parts", &part("ABC-1\n")));
+    assert_eq!(refused.outcome(), "422 invalid");
+    assert_eq!(refused.json()["errors"][0]["field"], "number");
+    served.ask(&Ask::post("/parts", &part("ABC-1"))).expect_json(201);
+    let patch = |patch| served.ask(&Ask::patch("/parts/a", &patch));
+    assert_eq!(patch(json!({"number": "abc-1"})).outcome(), "422 invalid");
+    assert_eq!(patch(json!({"code": "none"})).outcome(), "422 invalid");
+    let skipped = patch(json!({"status": "done"}));
+    assert_eq!(skipped.outcome(), "422 invalid");
+    let detail = skipped.json()["errors"][0]["detail"].clone();
+    let expected = "`status` cannot change from `open` to `done`; it can change to `doing`.";
+    assert_eq!(detail, expected);
+    patch(json!({"status": "doing"})).expect_json(200);
+    let whole = json!({"number": "ABC-1", "status": "done"});
+    served.ask(&Ask::put("/parts/a", &whole)).expect_json(200);
+    assert_eq!(patch(json!({"status": "open"})).outcome(), "422 invalid");
+    let open = served.ask(&Ask::get("/openapi.json")).expect_json(200);
+    let create = &open["components"]["schemas"]["part.create"]["properties"];
+    assert_eq!(create["number"]["pattern"], "^(?:[A-Z]{3}-[0-9]+)$");
+    assert_eq!(create["number"]["maxLength"], 40);
+    assert_eq!(create["code"]["format"], "uuid");
+    let about = create["status"]["description"].as_str().unwrap();
+    assert!(about.contains("from `open` to `doing`, from `doing` to `done` or `open`"), "{about}");
+}

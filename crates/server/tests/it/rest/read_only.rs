@@ -313,3 +313,25 @@ fn read_only_fields_are_documented() {
     let page = served.ask(&Ask::get("/docs"));
     assert!(page.text().contains("Read-only: the service sets it."));
 }
+
+#[test]
+fn the_time_of_the_last_change_is_read_only() {
+    let model = "[entity.task]\nid = \"given\"\nupdated = \"changed\"\nfields.name = \"text = 'x'\"\n\
+                 fields.changed = \"time = now\"\n";
+    let served = Served::open(model);
+    let made = served.ask(&Ask::post("/tasks", &json!({"id": "a"}))).expect_json(201);
+    let dated = json!({"name": "y", "changed": "2020-01-01T00:00:00Z"});
+    for ask in [Ask::patch("/tasks/a", &dated), Ask::put("/tasks/a", &dated)] {
+        assert_eq!(served.ask(&ask).outcome(), "422 invalid");
+    }
+    let new = json!({"id": "b", "changed": "2020-01-01T00:00:00Z"});
+    assert_eq!(served.ask(&Ask::post("/tasks", &new)).outcome(), "422 invalid");
+    // A response can be sent back, and changes nothing.
+    assert_eq!(served.ask(&Ask::put("/tasks/a", &made)).expect_json(200), made);
+    let open = served.ask(&Ask::get("/openapi.json")).expect_json(200);
+    let field = &open["components"]["schemas"]["task"]["properties"]["changed"];
+    assert_eq!(field["readOnly"], json!(true));
+    assert!(field["description"].as_str().unwrap().contains("the time of the last change"));
+    let create = &open["components"]["schemas"]["task.create"]["properties"];
+    assert_eq!(create.get("changed"), None);
+}
