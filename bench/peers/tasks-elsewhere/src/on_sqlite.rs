@@ -12,14 +12,22 @@ pub(crate) struct Sqlite {
     connection: Connection,
 }
 
+/// Opens a file as a server with a gigabyte of memory would.
+pub(crate) fn connect(file: &Path) -> Outcome<Connection> {
+    let connection = Connection::open(file)?;
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
+         PRAGMA cache_size = -1000000; PRAGMA mmap_size = 8000000000;",
+    )?;
+    Ok(connection)
+}
+
 impl Sqlite {
     pub(crate) fn open(folder: &Path) -> Outcome<Sqlite> {
         let file = folder.join("tasks.sqlite");
-        let connection = Connection::open(&file)?;
+        let connection = connect(&file)?;
         connection.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-             PRAGMA cache_size = -1000000; PRAGMA mmap_size = 8000000000;
-             CREATE TABLE tasks (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tags TEXT NOT NULL);
+            "CREATE TABLE tasks (id INTEGER PRIMARY KEY, name TEXT NOT NULL, tags TEXT NOT NULL);
              CREATE TABLE tags (tag INTEGER, task INTEGER, PRIMARY KEY (tag, task)) WITHOUT ROWID;
              CREATE TABLE names (tag INTEGER PRIMARY KEY, key TEXT, value TEXT, UNIQUE (key, value));",
         )?;

@@ -69,10 +69,15 @@ impl Peer<TagQuery> for Tantivy {
     }
 
     fn bytes(&mut self) -> Outcome<u64> {
-        let mut bytes = 0;
-        for file in std::fs::read_dir(&self.folder)? {
-            bytes += file?.metadata()?.len();
-        }
-        Ok(bytes)
+        bytes_in(&self.folder)
     }
+}
+
+/// The size of all files in a folder.
+pub(crate) fn bytes_in(folder: &Path) -> Outcome<u64> {
+    let mut bytes = 0;
+    for file in std::fs::read_dir(folder)? {
+        bytes += file?.metadata()?.len();
+    }
+    Ok(bytes)
 }

@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use crate::on_postgres::{connect, execute, size};
 use crate::products::{Order, ProductQuery, Wanted, product};
 use crate::tasks::PAGE;
-use crate::{Outcome, Peer};
+use crate::{Outcome, Peer, on_sqlite};
 
 const INDEXES: [&str; 5] = [
     "CREATE INDEX by_name ON products (name)",
@@ -98,11 +98,9 @@ pub(crate) struct Sqlite {
 impl Sqlite {
     pub(crate) fn open(folder: &Path) -> Outcome<Sqlite> {
         let file = folder.join("products.sqlite");
-        let connection = Connection::open(&file)?;
+        let connection = on_sqlite::connect(&file)?;
         connection.execute_batch(
-            "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;
-             PRAGMA cache_size = -1000000; PRAGMA mmap_size = 8000000000;
-             CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT NOT NULL,
+            "CREATE TABLE products (id INTEGER PRIMARY KEY, name TEXT NOT NULL,
              cents INTEGER NOT NULL, added INTEGER NOT NULL, brand TEXT NOT NULL, seller TEXT);",
         )?;
         Ok(Sqlite { file, connection })

@@ -8,6 +8,7 @@ use tantivy::query::{BooleanQuery, Query, RangeQuery, TermQuery};
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema};
 use tantivy::{DocAddress, Index, IndexReader, Order, TantivyDocument, Term};
 
+use crate::on_tantivy::bytes_in;
 use crate::products::{BRANDS, Order as Sorted, ProductQuery, Wanted, product};
 use crate::tasks::PAGE;
 use crate::{Outcome, Peer};
@@ -105,10 +106,6 @@ impl Peer<ProductQuery> for Tantivy {
     }
 
     fn bytes(&mut self) -> Outcome<u64> {
-        let mut bytes = 0;
-        for file in std::fs::read_dir(&self.folder)? {
-            bytes += file?.metadata()?.len();
-        }
-        Ok(bytes)
+        bytes_in(&self.folder)
     }
 }
