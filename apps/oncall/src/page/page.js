@@ -305,11 +305,17 @@ at("more").onclick = () => {
   contacts.pages += 1;
   tell(() => inTurn(refreshContacts));
 };
+/** Clears a field whose text was sent, unless somebody has typed something else since. */
+const clear = (field, sent) => {
+  if (field.value === sent) field.value = "";
+};
 at("new-contact").onsubmit = async (event) => {
   event.preventDefault();
-  const made = await tell(() => call("POST", "/contacts", { name: event.target.elements.name.value.trim() }));
+  const { name } = event.target.elements;
+  const sent = name.value;
+  const made = await tell(() => call("POST", "/contacts", { name: sent.trim() }));
   if (made === undefined) return;
-  event.target.reset();
+  clear(name, sent);
   go({ contact: made.id, search: null, status: null });
 };
 at("then-add").onchange = (event) => {
@@ -329,14 +335,15 @@ const written = (kind, text) => ["call", "text"].includes(kind) ? text.replace(/
 at("new-method").onsubmit = async (event) => {
   event.preventDefault();
   const { kind, destination, wait } = event.target.elements;
+  const sent = destination.value;
   const method = {
     contact: asked().contact,
     kind: kind.value,
-    destination: written(kind.value, destination.value),
+    destination: written(kind.value, sent),
     wait_seconds: Number(wait.value),
     position: 1 + Math.max(0, ...methods.map(({ position }) => position)),
   };
-  if ((await change(() => call("POST", "/methods", method))) !== undefined) destination.value = "";
+  if ((await change(() => call("POST", "/methods", method))) !== undefined) clear(destination, sent);
 };
 at("start").onsubmit = async (event) => {
   event.preventDefault();
