@@ -81,7 +81,7 @@ impl ListQuery {
             return Err(Error::Building { what: format!("What `{}` has in common", self.entity) });
         }
         let (request, counted) = (self.request(&schema, ReadFor::Counting)?, counted(&schema)?);
-        let db = self.db_for(&request).await?;
+        let db = self.db_for(&schema, &request).await?;
         let shared = &self.db.shared;
         let resume = Resume { cursors: &shared.cursor_key, cursor: self.after.as_deref() };
         Ok(db.reader(&schema).count_values(&request, &counted, resume).await?)

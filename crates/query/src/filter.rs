@@ -230,19 +230,6 @@ impl Filter {
         }
     }
 
-    /// Whether a part is a range, which takes several posting lists of one moment.
-    pub fn has_range(&self) -> bool {
-        match self {
-            Filter::Range { .. } => true,
-            Filter::All(filters) | Filter::Any(filters) => filters.iter().any(Filter::has_range),
-            Filter::Not(filter) => filter.has_range(),
-            Filter::Tag { .. }
-            | Filter::TagKey { .. }
-            | Filter::Facet { .. }
-            | Filter::Present { .. } => false,
-        }
-    }
-
     /// Checks that the filter is not too large to be planned.
     pub(crate) fn check_size(&self) -> Result<(), RequestError> {
         match self.count_tests(0).is_some_and(|tests| tests <= TESTS_MAX) {

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom_model::{Entity, ListId};
-use keyloom_query as query;
+use keyloom_model::{Entity, ListId, Matching};
 use keyloom_query::{Budget, Filters, ListRequest, Strategy, Total};
 use keyloom_store::Direction;
 use keyloom_value::Value;
@@ -164,7 +163,7 @@ impl ListQuery {
         Box::pin(async move {
             let schema = self.ready_schema().await?;
             let request = self.request(&schema, ReadFor::Page)?;
-            let db = self.db_for(&request).await?;
+            let db = self.db_for(&schema, &request).await?;
             let reader = db.reader(&schema);
             let (cursors, after) = (&self.db.shared.cursor_key, self.after.as_deref());
             let (page, ran) = reader.list_recorded(&request, cursors, after).await?;
@@ -188,7 +187,7 @@ impl ListQuery {
         Box::pin(async move {
             let schema = self.ready_schema().await?;
             let request = self.request(&schema, ReadFor::Counting)?;
-            let db = self.db_for(&request).await?;
+            let db = self.db_for(&schema, &request).await?;
             Ok(db.reader(&schema).total(&request).await?)
         })
     }
@@ -216,10 +215,11 @@ impl ListQuery {
         })
     }
 
-    /// The database to read from. The bits of a number are in several posting lists, which must be of
-    /// one moment.
-    pub(crate) async fn db_for(&self, request: &ListRequest) -> Result<Db, Error> {
-        match request.filter.as_ref().is_some_and(query::Filter::has_range) {
+    /// The database to read from. A filter reads several posting lists, which must be of one moment: an
+    /// entity that goes from one of them to another would be missed, and so would a number whose bits
+    /// are of two values. Chunks are of one moment without that.
+    pub(crate) async fn db_for(&self, schema: &Schema, request: &ListRequest) -> Result<Db, Error> {
+        match request.filter.is_some() && schema.layouts.current.matching() == Matching::Sets {
             true if self.db.snapshot.is_none() => self.db.at_one_moment().await,
             _ => Ok(self.db.clone()),
         }
