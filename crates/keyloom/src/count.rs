@@ -212,10 +212,7 @@ impl CountQuery {
         let (_, entity) = find_entity(schema, &self.entity)?;
         // A number and its least value are in different rows.
         let is_apart = !entity.count(request.count).extremes().is_empty();
-        let db = match is_apart && self.db.snapshot.is_none() {
-            true => self.db.at_one_moment().await?,
-            false => self.db.clone(),
-        };
+        let db = self.db.at_one_moment_if(is_apart).await?;
         let page = db.reader(schema).count(&request, cursors, after).await?;
         if !page.is_torn || db.snapshot.is_some() {
             return Ok(page);

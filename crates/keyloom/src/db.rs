@@ -349,6 +349,14 @@ impl Db {
         Box::pin(async move { Ok(Db { snapshot: Snapshot::take(self).await?, ..self.clone() }) })
     }
 
+    /// The same database, as of this moment if its reads must be consistent with each other.
+    pub(crate) async fn at_one_moment_if(&self, is_needed: bool) -> Result<Db, Error> {
+        match is_needed && self.snapshot.is_none() {
+            true => self.at_one_moment().await,
+            false => Ok(self.clone()),
+        }
+    }
+
     /// Returns the model in force: the one that the database was opened with, or a later one that
     /// another process has opened it with since.
     pub fn model(&self) -> Model {

@@ -91,11 +91,6 @@ impl Candidates<'_> {
         })
     }
 
-    /// Whether every list can be filtered by ranges of a field.
-    fn is_range_filter(&self, field: FieldId) -> bool {
-        self.entity.filters.contains(&field) && self.entity.field(field).has_slices()
-    }
-
     /// The values of a unique, if exactly these are given.
     fn unique(&self, id: UniqueId, conditions: &[Condition]) -> Option<Vec<(FieldId, Value)>> {
         let unique = self.entity.unique(id);
@@ -125,7 +120,7 @@ impl Candidates<'_> {
             .partition(|condition| is_facet_value(condition) && !is_needed(condition));
         let is_taken = |bound: &Condition| match bound.comparison {
             Comparison::Present | Comparison::Absent => self.entity.filters.contains(&bound.field),
-            _ => position(bound).is_some() || self.is_range_filter(bound.field),
+            _ => position(bound).is_some() || self.entity.is_range_filter(bound.field),
         };
         if !bounds.iter().all(|bound| is_taken(bound)) {
             return None;

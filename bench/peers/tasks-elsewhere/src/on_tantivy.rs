@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use tantivy::collector::{Count, TopDocs};
 use tantivy::query::{BooleanQuery, Query, TermQuery};
 use tantivy::schema::{FAST, Field, IndexRecordOption, STORED, STRING, Schema};
-use tantivy::{DocAddress, Index, IndexReader, Order, TantivyDocument, Term};
+use tantivy::{DocAddress, Index, IndexReader, Order, Searcher, TantivyDocument, Term};
 
 use crate::tasks::{PAGE, ResultKind, TagQuery, name, tags};
 use crate::{Outcome, Peer};
@@ -60,17 +60,27 @@ impl Peer<TagQuery> for Tantivy {
             ResultKind::Oldest => Order::Asc,
             ResultKind::Newest => Order::Desc,
         };
-        let top = TopDocs::with_limit(PAGE).order_by_fast_field::<u64>("number", order);
-        let found: Vec<(Option<u64>, DocAddress)> = searcher.search(&search, &top)?;
-        for (_, address) in &found {
-            std::hint::black_box(searcher.doc::<TantivyDocument>(*address)?);
-        }
-        Ok(found.len() as u64)
+        page(&searcher, &search, "number", order)
     }
 
     fn bytes(&mut self) -> Outcome<u64> {
         bytes_in(&self.folder)
     }
+}
+
+/// Reads the first documents in the order of a column; returns how many there are.
+pub(crate) fn page(
+    searcher: &Searcher,
+    search: &dyn Query,
+    column: &str,
+    order: Order,
+) -> Outcome<u64> {
+    let top = TopDocs::with_limit(PAGE).order_by_fast_field::<u64>(column, order);
+    let found: Vec<(Option<u64>, DocAddress)> = searcher.search(search, &top)?;
+    for (_, address) in &found {
+        std::hint::black_box(searcher.doc::<TantivyDocument>(*address)?);
+    }
+    Ok(found.len() as u64)
 }
 
 /// The size of all files in a folder.

@@ -3,14 +3,13 @@
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-use tantivy::collector::{Count, TopDocs};
+use tantivy::collector::Count;
 use tantivy::query::{BooleanQuery, Query, RangeQuery, TermQuery};
 use tantivy::schema::{FAST, Field, INDEXED, IndexRecordOption, STORED, STRING, Schema};
-use tantivy::{DocAddress, Index, IndexReader, Order, TantivyDocument, Term};
+use tantivy::{Index, IndexReader, Order, TantivyDocument, Term};
 
-use crate::on_tantivy::bytes_in;
+use crate::on_tantivy::{bytes_in, page};
 use crate::products::{BRANDS, Order as Sorted, ProductQuery, Wanted, product};
-use crate::tasks::PAGE;
 use crate::{Outcome, Peer};
 
 pub(crate) struct Tantivy {
@@ -94,13 +93,7 @@ impl Peer<ProductQuery> for Tantivy {
                     Sorted::Newest => ("added", Order::Desc),
                     Sorted::Name => ("name", Order::Asc),
                 };
-                let top = TopDocs::with_limit(PAGE).order_by_fast_field::<u64>(field, order);
-                let search = self.search(query, query.brand);
-                let found: Vec<(Option<u64>, DocAddress)> = searcher.search(&search, &top)?;
-                for (_, address) in &found {
-                    std::hint::black_box(searcher.doc::<TantivyDocument>(*address)?);
-                }
-                Ok(found.len() as u64)
+                page(&searcher, &self.search(query, query.brand), field, order)
             }
         }
     }

@@ -48,8 +48,7 @@ pub(super) struct Bounds {
 impl FieldBound {
     /// Whether lists can be filtered by the field.
     pub(super) fn is_filter(&self, entity: &Entity) -> bool {
-        let field = entity.find_field(&self.field).filter(|field| entity.filters.contains(field));
-        field.is_some_and(|field| entity.field(field).has_slices())
+        entity.find_field(&self.field).is_some_and(|field| entity.is_range_filter(field))
     }
 
     fn to_filter(&self) -> Filter {

@@ -219,10 +219,8 @@ impl ListQuery {
     /// entity that goes from one of them to another would be missed, and so would a number whose bits
     /// are of two values. Chunks are of one moment without that.
     pub(crate) async fn db_for(&self, schema: &Schema, request: &ListRequest) -> Result<Db, Error> {
-        match request.filter.is_some() && schema.layouts.current.matching() == Matching::Sets {
-            true if self.db.snapshot.is_none() => self.db.at_one_moment().await,
-            _ => Ok(self.db.clone()),
-        }
+        let is_of_sets = schema.layouts.current.matching() == Matching::Sets;
+        self.db.at_one_moment_if(request.filter.is_some() && is_of_sets).await
     }
 
     pub(crate) fn request(&self, schema: &Schema, read_for: ReadFor) -> Result<ListRequest, Error> {

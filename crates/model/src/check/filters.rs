@@ -6,19 +6,11 @@ use crate::source::Word;
 
 use super::scope::{Scope, Usage};
 
-/// Every entity is in a posting list for each, and in one for each bit of a number.
-const FILTERS_MAX: usize = 16;
-
 pub(crate) fn filters(
     declared: &[Word],
     scope: &Scope,
     reporter: &mut Reporter<'_>,
 ) -> Vec<FieldId> {
-    if let Some(first_over) = declared.get(FILTERS_MAX) {
-        let reason = format!("{} filters; the limit is {FILTERS_MAX}", declared.len());
-        reporter.report(Code::TooMany, first_over.span, reason);
-    }
-    let declared = &declared[..declared.len().min(FILTERS_MAX)];
     let filters = scope.find_all(Usage::Filters, declared, reporter);
     for name in declared {
         let field = filters.iter().map(|id| scope.field(*id)).find(|field| field.name == name.text);

@@ -11,7 +11,10 @@ use crate::declared::{
 use crate::error::Reporter;
 use crate::field_spec;
 use crate::parse::NodeKind;
+use crate::source::Word;
 
+/// Maximum number of filters of an entity: each is a posting list, and one for each bit of a number.
+const FILTERS_MAX: usize = 16;
 /// Maximum number of fields of an entity.
 const FIELDS_MAX: usize = 200;
 
@@ -61,7 +64,7 @@ pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Dec
         expires: keys.text("expires", reporter),
         updated: keys.text("updated", reporter),
         read_only: keys.words("read_only", reporter),
-        filters: keys.words("filters", reporter),
+        filters: filters(&keys, reporter),
         shards: keys.node("shards"),
         reference_shards: keys.node("reference_shards"),
         fields: fields(&keys, reporter),
@@ -74,6 +77,12 @@ pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Dec
         boards: boards.iter().map(|table| list::board(table, reporter)).collect(),
         tags: tags.iter().map(|table| list::tags(table, reporter)).collect(),
     }
+}
+
+fn filters(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<Word> {
+    let limit = Limit { what: "filters", max: FILTERS_MAX };
+    let filters = keys.words("filters", reporter);
+    limit.apply(&filters, reporter).to_vec()
 }
 
 fn fields(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredField> {

@@ -3,7 +3,7 @@
 use super::keyed_value::KeyedValue;
 use crate::error::{Code, Reporter};
 use crate::parse::Entry;
-use crate::source::Span;
+use crate::source::{Span, Word};
 
 /// Maximum number of uniques, lists, counts, boards, tags and combinations of an entity, each.
 pub(crate) const DECLARATIONS_MAX: usize = 200;
@@ -38,6 +38,12 @@ pub(crate) trait Spanned {
 impl Spanned for Entry {
     fn span(&self) -> Span {
         self.key.span
+    }
+}
+
+impl Spanned for Word {
+    fn span(&self) -> Span {
+        self.span
     }
 }
 

@@ -7,7 +7,7 @@
 
 use keyloom_value::{KeyBytes, Number, Value};
 
-use crate::model::{Field, FieldType};
+use crate::model::{Entity, Field, FieldId, FieldType};
 
 /// The bits of a number, the most significant first. They sort as the numbers do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,6 +16,7 @@ pub struct SliceBits([u8; SliceBits::BYTES]);
 impl SliceBits {
     /// The sign, the exponent, 19 pairs of digits, and the end.
     const BYTES: usize = 22;
+    const BITS: u16 = 8 * SliceBits::BYTES as u16;
     /// Bits that most values have, those of positive numbers that are not tiny: entities without them
     /// are kept.
     const USUAL: [u8; 2] = [0x02, 0x80];
@@ -46,7 +47,7 @@ impl SliceBits {
 
     /// How many bits there are up to the last one that is set.
     pub fn significant(&self) -> u16 {
-        (0..SliceBits::BYTES as u16 * 8).rev().find(|slice| self.get(*slice)).map_or(0, |n| n + 1)
+        (0..SliceBits::BITS).rev().find(|slice| self.get(*slice)).map_or(0, |n| n + 1)
     }
 
     /// Whether a slice holds the entities that do *not* have the bit.
@@ -57,8 +58,7 @@ impl SliceBits {
 
     /// The slices that a value with these bits is in.
     pub(super) fn slices(self) -> impl Iterator<Item = u16> {
-        let slices = 0..SliceBits::BYTES as u16 * 8;
-        slices.filter(move |slice| self.get(*slice) != SliceBits::is_inverted(*slice))
+        (0..SliceBits::BITS).filter(move |slice| self.get(*slice) != SliceBits::is_inverted(*slice))
     }
 }
 
@@ -68,6 +68,13 @@ fn key_bytes(number: &Number) -> Vec<u8> {
     let pushed = key.push(&Value::N(*number));
     debug_assert!(pushed.is_ok(), "a number can be part of a key");
     key.as_bytes().get(1..).unwrap_or_default().to_vec()
+}
+
+impl Entity {
+    /// Whether every list can be filtered by ranges of a field.
+    pub fn is_range_filter(&self, field: FieldId) -> bool {
+        self.filters.contains(&field) && self.field(field).has_slices()
+    }
 }
 
 impl Field {
@@ -97,7 +104,7 @@ mod tests {
     /// The value that its slices imply.
     fn bits_in(slices: &[u16]) -> SliceBits {
         let mut bits = SliceBits([0; SliceBits::BYTES]);
-        for slice in 0..SliceBits::BYTES as u16 * 8 {
+        for slice in 0..SliceBits::BITS {
             if slices.contains(&slice) != SliceBits::is_inverted(slice) {
                 bits.0[usize::from(slice / 8)] |= 0x80 >> (slice % 8);
             }

@@ -58,6 +58,9 @@ pub struct Entity {
 }
 
 impl Entity {
+    /// Maximum length of a text with a pattern, in characters.
+    pub const PATTERN_TEXT_MAX: usize = 2_000;
+
     /// The field with this id, which must come from this entity.
     pub fn field(&self, id: FieldId) -> &Field {
         &self.fields[id.index()]

@@ -7,12 +7,11 @@ use std::fmt;
 
 use regex_lite::{Regex, RegexBuilder};
 
+use super::entity::Entity;
 use super::id::FieldId;
 
 /// Maximum length of a pattern in bytes.
 const PATTERN_BYTES_MAX: usize = 500;
-/// Maximum length of a text with a pattern, in characters.
-const TEXT_LENGTH_MAX: usize = 2_000;
 /// Maximum size of a compiled pattern in bytes: about a thousand states.
 const COMPILED_BYTES_MAX: usize = 32 * 1024;
 /// What may follow a backslash, besides punctuation: what JavaScript, Python and Rust have in common.
@@ -61,7 +60,7 @@ impl Pattern {
 
     /// Whether a whole text matches; texts over the maximum length do not.
     pub(crate) fn matches(&self, text: &str) -> bool {
-        text.chars().nth(TEXT_LENGTH_MAX).is_none() && self.regex.is_match(text)
+        text.chars().nth(Entity::PATTERN_TEXT_MAX).is_none() && self.regex.is_match(text)
     }
 
     /// The pattern as a whole text must match it.

@@ -29,7 +29,7 @@ pub(crate) struct ChunkView {
     /// How many chunks of each list are read at once.
     ahead: usize,
     /// What is in a range, by its name and chunk.
-    ranges: BTreeMap<(String, u64), Members>,
+    ranges: BTreeMap<String, BTreeMap<u64, Members>>,
 }
 
 /// A chunk of a list.
@@ -70,11 +70,11 @@ impl ChunkView {
 
     /// What is in a range in a chunk, if that was remembered.
     pub(crate) fn in_range(&self, range: &str, chunk: u64) -> Option<&Members> {
-        self.ranges.get(&(range.to_owned(), chunk))
+        self.ranges.get(range)?.get(&chunk)
     }
 
     pub(crate) fn remember_range(&mut self, range: &str, chunk: u64, members: Members) {
-        self.ranges.insert((range.to_owned(), chunk), members);
+        self.ranges.entry(range.to_owned()).or_default().insert(chunk, members);
     }
 
     /// The chunks in which a list may have members, from one on, in a direction.

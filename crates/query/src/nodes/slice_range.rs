@@ -65,21 +65,21 @@ impl SliceRange {
             let mut of_chunk = left.clone();
             of_chunk.keep(first..=end);
             left.and_not(&of_chunk);
-            if of_chunk.len() >= MANY || search.view.in_range(&self.text, chunk).is_some() {
-                of_chunk.and(&self.whole_chunk(search, chunk).await?);
-            } else {
-                of_chunk = self.narrow(search, of_chunk).await?;
+            let known = match search.view.in_range(&self.text, chunk).cloned() {
+                None if of_chunk.len() >= MANY => Some(self.whole_chunk(search, chunk).await?),
+                known => known,
+            };
+            match known {
+                Some(within) => of_chunk.and(&within),
+                None => of_chunk = self.narrow(search, of_chunk).await?,
             }
             kept.or(&of_chunk);
         }
         Ok(kept)
     }
 
-    /// Returns everything in a chunk that is within the bounds. Something in it has a value.
+    /// Decides on a whole chunk, in which something has a value, and remembers what is within the bounds.
     async fn whole_chunk(&self, search: &mut Search<'_>, chunk: u64) -> Result<Members, Error> {
-        if let Some(within) = search.view.in_range(&self.text, chunk) {
-            return Ok(within.clone());
-        }
         let first = chunk * ReadSet::CHUNK_ORDINALS;
         let from = match search.direction {
             Direction::Forward => first,

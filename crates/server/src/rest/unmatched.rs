@@ -176,7 +176,7 @@ impl PathQueries {
         let orders = self.lists.iter().flat_map(|list| &entity.list(*list).order);
         let orders = orders.map(|order| order.field).filter(|_| self.wanted == Wanted::Page);
         let filters = entity.filters.iter().filter(|_| !self.lists.is_empty()).copied();
-        orders.chain(filters.filter(|field| entity.field(*field).has_slices())).collect()
+        orders.chain(filters.filter(|field| entity.is_range_filter(*field))).collect()
     }
 
     /// The names of fields that the path does not give, each once.

@@ -10,9 +10,6 @@ use super::super::example::is_needed;
 use super::field::{Form, id, or_null, schema, with};
 use super::sentence::rule;
 
-/// Maximum length of a text with a pattern, in characters.
-const PATTERN_LENGTH_MAX: u64 = 2_000;
-
 /// The schemas of an entity and their names. Names of entities contain no dot and do not begin with a
 /// capital, so they are unique.
 pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
@@ -202,7 +199,8 @@ fn whole(
 fn formatted(entity: &Entity, field: &Field, mut schema: Json) -> Json {
     let id = entity.find_field(&field.name);
     if let Some(pattern) = id.and_then(|id| entity.pattern(id)) {
-        let longest = schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(PATTERN_LENGTH_MAX);
+        let longest =
+            schema["maxLength"].as_u64().unwrap_or(u64::MAX).min(Entity::PATTERN_TEXT_MAX as u64);
         return with(with(schema, "pattern", pattern), "maxLength", longest);
     }
     let rule = id.and_then(|id| entity.format_rule(id));

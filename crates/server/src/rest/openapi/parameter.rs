@@ -63,7 +63,7 @@ pub(crate) fn of_queries(entity: &Entity, queries: &PathQueries) -> Vec<Paramete
         let uniques = || queries.uniques.iter().map(|unique| entity.unique(*unique));
         let orders = lists().any(|list| list.order.iter().any(|order| order.field == id));
         let is_filter = entity.filters.contains(&id) && !queries.lists.is_empty();
-        let is_ranged = orders || is_filter && field.has_slices();
+        let is_ranged = orders || is_filter && entity.is_range_filter(id);
         let is_presence = is_filter && field.presence == Presence::Optional;
         let is_by = lists().any(|list| list.by.contains(&id)) || !queries.uniques.is_empty();
         let is_value = |fields: &[FieldId]| fields.contains(&id);
