@@ -1,4 +1,4 @@
-//! Filters by tags, facets, ranges and presence, in the names of the model.
+//! Filters by tags, facets, ranges, presence and words, in the names of the model.
 
 use std::ops::{Bound, RangeBounds};
 
@@ -27,6 +27,7 @@ enum Kind {
     Facet { field: String, value: Value },
     Range { field: String, lower: Bound<Value>, upper: Bound<Value> },
     Present { field: String },
+    Search { name: String, text: String },
     All(Vec<Filter>),
     Any(Vec<Filter>),
     Not(Box<Filter>),
@@ -64,6 +65,12 @@ impl Filter {
         Filter(Kind::Present { field: field.into() })
     }
 
+    /// Entities that a search of the model finds by a text: those that have all its words. The last word
+    /// may be the beginning of one, unless a space follows it. Everything passes a text without words.
+    pub fn search(name: impl Into<String>, text: impl Into<String>) -> Filter {
+        Filter(Kind::Search { name: name.into(), text: text.into() })
+    }
+
     /// Entities that pass all of these.
     pub fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
         Filter(Kind::All(filters.into_iter().collect()))
@@ -96,7 +103,7 @@ impl Filter {
             Kind::Facet { field, .. } | Kind::Range { field, .. } | Kind::Present { field } => {
                 field == name
             }
-            Kind::Tag { .. } => false,
+            Kind::Tag { .. } | Kind::Search { .. } => false,
             Kind::All(filters) | Kind::Any(filters) => {
                 !filters.is_empty() && filters.iter().all(|filter| filter.is_by_facet(name))
             }
@@ -127,6 +134,10 @@ impl Filter {
                 filters.range(field, ValueRange { lower: lower?, upper: upper? })
             }
             Kind::Present { field: name } => filters.present(field(entity, name)?),
+            Kind::Search { name, text } => {
+                let search = entity.find_search(name).ok_or_else(|| no_search(entity, name))?;
+                filters.search(search, text)
+            }
             Kind::All(parts) => filters.all(all(parts)?),
             Kind::Any(parts) => filters.any(all(parts)?),
             Kind::Not(part) => Ok(part.resolve(filters)?.not()),
@@ -180,6 +191,11 @@ fn number(field: &Field, bound: &Bound<Value>) -> Result<Bound<Number>, Error> {
         let (field, expected) = (field.name.clone(), field.of.name());
         query::Error::from(RequestError::Value { field, expected }).into()
     })
+}
+
+fn no_search(entity: &Entity, name: &str) -> Error {
+    let what = format!("`{}` has no search `{name}`", entity.name);
+    unknown(what, name, entity.searches.iter().map(|search| search.name.as_str()))
 }
 
 fn no_field(entity: &Entity, name: &str) -> Error {

@@ -18,7 +18,9 @@ use std::borrow::Cow;
 
 use keyloom_value::{Item, Name, Value};
 
-use crate::model::{DefaultValue, Entity, Field, FieldAccess, FieldType, Literal, Presence};
+use crate::model::{
+    DefaultValue, Entity, Field, FieldAccess, FieldId, FieldType, Literal, Presence, Search,
+};
 use crate::time;
 
 use checker::{Checker, Location, NESTING_MAX};
@@ -336,6 +338,7 @@ impl Checker {
     /// Checks the formats of texts, which may depend on other fields.
     fn check_formats(&mut self, fields: &Item, entity: &Entity) {
         self.check_patterns(fields, entity);
+        self.check_searches(fields, entity);
         for rule in &entity.formats {
             let name = &entity.field(rule.field).name;
             if let Some(text) = fields.get(name).and_then(Value::as_s)
@@ -358,6 +361,16 @@ impl Checker {
                 let kind = FieldErrorKind::NotMatching { pattern, found };
                 self.report(&Location::Field(name), kind);
             }
+        }
+    }
+
+    fn check_searches(&mut self, fields: &Item, entity: &Entity) {
+        for search in entity.searches.iter().filter(|search| search.is_too_long(entity, fields)) {
+            let has_value = |id: &&FieldId| fields.get(&entity.field(**id).name).is_some();
+            let Some(field) = search.fields.iter().find(has_value) else { continue };
+            let (search, max) = (search.name.clone(), Search::TERMS_MAX);
+            let kind = FieldErrorKind::TooManyWords { search, max };
+            self.report(&Location::Field(&entity.field(*field).name), kind);
         }
     }
 

@@ -19,6 +19,7 @@ mod pattern;
 mod query_scope;
 mod read_only;
 mod scope;
+mod search;
 mod shards;
 mod tenancy;
 mod transition;

@@ -7,6 +7,7 @@ pub(crate) mod keyed_value;
 pub(crate) mod keys;
 mod limit;
 mod list;
+mod search;
 
 use crate::declared::{Declared, DeclaredHandler, DeclaredTarget};
 use crate::error::{Code, Report, Reporter};

@@ -37,6 +37,7 @@ pub(crate) struct DeclaredEntity {
     pub(crate) counts: Vec<DeclaredCount>,
     pub(crate) boards: Vec<DeclaredBoard>,
     pub(crate) tags: Vec<DeclaredTags>,
+    pub(crate) searches: Vec<DeclaredSearch>,
 }
 
 /// `fields.NAME = "SPEC"`.
@@ -198,6 +199,15 @@ pub(crate) struct DeclaredBoard {
     pub(crate) by: Vec<Word>,
     pub(crate) filter: Vec<DeclaredTest>,
     pub(crate) shards: Option<Node>,
+}
+
+/// `[entity.NAME.search.NAME]`.
+#[derive(Debug)]
+pub(crate) struct DeclaredSearch {
+    pub(crate) name: Word,
+    pub(crate) fields: Vec<Word>,
+    pub(crate) language: Option<Word>,
+    pub(crate) has_prefixes: bool,
 }
 
 /// `[entity.NAME.tags.FIELD]`.

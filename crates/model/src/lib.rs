@@ -50,6 +50,7 @@ mod parse;
 mod source;
 mod suggest;
 mod time;
+mod words;
 // A public module, so that what belongs to workloads is found in one place.
 pub mod workload;
 
@@ -69,7 +70,7 @@ pub use model::{
     Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,
     FieldAccess, FieldId, FieldOrigin, FieldType, Format, FormatChoice, FormatRule, Handler,
     IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy, PathPart, Presence, Ranking,
-    TagCombination, Target, Tenancy, Test, TriggeringChange, Unique, UniqueId, Window, WindowUnit,
-    Zone, ZoneSource, ZoneSources,
+    Search, SearchId, TagCombination, Target, Tenancy, Term, Test, TriggeringChange, Unique,
+    UniqueId, Window, WindowUnit, Zone, ZoneSource, ZoneSources,
 };
 pub use suggest::nearest;

@@ -192,6 +192,7 @@ impl Said<'_> {
             Filter::All(_)
             | Filter::Range { .. }
             | Filter::Present { .. }
+            | Filter::Term { .. }
             | Filter::Tag { .. }
             | Filter::TagKey { .. } => None,
         }

@@ -1,7 +1,9 @@
 //! What an entity must have to be on a page: tags, values of facets, ranges, combined. Filters are resolved
 //! against the model once, when they are made.
 
-use keyloom_model::{Entity, Field, FieldId, FieldType, Image, ListId, Presence};
+use std::collections::{BTreeMap, BTreeSet};
+
+use keyloom_model::{Entity, Field, FieldId, FieldType, Image, ListId, Presence, SearchId, Term};
 use keyloom_value::Value;
 
 use crate::request_error::check_value;
@@ -52,6 +54,14 @@ pub enum Filter {
     Present {
         /// The field.
         field: FieldId,
+    },
+    /// A term of a search.
+    #[non_exhaustive]
+    Term {
+        /// The search.
+        search: SearchId,
+        /// The term.
+        term: Term,
     },
     /// All of these. Without parts, everything passes.
     #[non_exhaustive]
@@ -144,6 +154,18 @@ impl Filters<'_> {
         Ok(Filter::Present { field })
     }
 
+    /// Entities whose texts have all words of a text; the last one may be the beginning of a word.
+    ///
+    /// # Errors
+    ///
+    /// If the text has more words than a filter can have tests.
+    pub fn search(&self, search: SearchId, text: &str) -> Result<Filter, RequestError> {
+        let term = |term: Term| Filter::Term { search, term };
+        let wanted = self.entity.search(search).wanted(text);
+        let words = wanted.into_iter().map(|any| self.any(any.into_iter().map(term).collect()));
+        self.all(words.collect::<Result<_, RequestError>>()?)
+    }
+
     /// Entities that pass all of these.
     ///
     /// # Errors
@@ -225,6 +247,7 @@ impl Filter {
             Filter::Facet { .. }
             | Filter::Range { .. }
             | Filter::Present { .. }
+            | Filter::Term { .. }
             | Filter::Tag { .. }
             | Filter::TagKey { .. } => false,
         }
@@ -247,6 +270,7 @@ impl Filter {
             Filter::Tag { .. }
             | Filter::TagKey { .. }
             | Filter::Facet { .. }
+            | Filter::Term { .. }
             | Filter::Present { .. } => Some(1),
             Filter::Range { .. } => Some(RANGE_TESTS),
             Filter::All(filters) | Filter::Any(filters) => {
@@ -258,25 +282,7 @@ impl Filter {
 
     /// Whether an entity passes, by its own row. That decides, whatever it was found by.
     pub(crate) fn holds(&self, entity: &Entity, image: &Image) -> bool {
-        let tag = |field: &FieldId, key: &str| match image.fields.get(&entity.field(*field).name) {
-            Some(Value::M(tags)) => tags.get(key).and_then(Value::as_s).map(str::to_owned),
-            Some(_) | None => None,
-        };
-        match self {
-            Filter::Tag { field, key, value } => tag(field, key).as_ref() == Some(value),
-            Filter::TagKey { field, key } => tag(field, key).is_some(),
-            Filter::Facet { field, value } => {
-                image.fields.get(&entity.field(*field).name) == Some(value)
-            }
-            Filter::Range { field, range } => {
-                let value = image.fields.get(&entity.field(*field).name).and_then(Value::as_n);
-                value.is_some_and(|number| range.contains(number))
-            }
-            Filter::Present { field } => image.fields.get(&entity.field(*field).name).is_some(),
-            Filter::All(filters) => filters.iter().all(|filter| filter.holds(entity, image)),
-            Filter::Any(filters) => filters.iter().any(|filter| filter.holds(entity, image)),
-            Filter::Not(filter) => !filter.holds(entity, image),
-        }
+        Tested { entity, image, terms: BTreeMap::new() }.passes(self)
     }
 
     /// A text that is the same for equal filters, whatever their order. Cursors depend on it, so it
@@ -304,10 +310,60 @@ impl Filter {
             }
             Filter::Range { field, range } => format!("range({},{range})", name(field)),
             Filter::Present { field } => format!("present({})", name(field)),
+            Filter::Term { search, term } => {
+                let (kind, text) = match term {
+                    Term::Word(word) => ("word", word),
+                    Term::Prefix(prefix) => ("prefix", prefix),
+                };
+                format!("{kind}({},{}:{text})", entity.search(*search).name, text.len())
+            }
             Filter::All(filters) => all("all", filters),
             Filter::Any(filters) => all("any", filters),
             Filter::Not(filter) => format!("not({})", filter.canonical(entity)),
         }
+    }
+}
+
+/// An entity that is tested by its own row.
+struct Tested<'t> {
+    entity: &'t Entity,
+    image: &'t Image,
+    /// The terms of the searches that were tested so far: a filter can have many, and texts are long.
+    terms: BTreeMap<SearchId, BTreeSet<Term>>,
+}
+
+impl Tested<'_> {
+    fn passes(&mut self, filter: &Filter) -> bool {
+        match filter {
+            Filter::Tag { field, key, value } => self.tag(*field, key) == Some(value),
+            Filter::TagKey { field, key } => self.tag(*field, key).is_some(),
+            Filter::Facet { field, value } => self.value(*field) == Some(value),
+            Filter::Range { field, range } => {
+                let number = self.value(*field).and_then(Value::as_n);
+                number.is_some_and(|number| range.contains(number))
+            }
+            Filter::Present { field } => self.value(*field).is_some(),
+            Filter::Term { search, term } => self.terms(*search).contains(term),
+            Filter::All(filters) => filters.iter().all(|filter| self.passes(filter)),
+            Filter::Any(filters) => filters.iter().any(|filter| self.passes(filter)),
+            Filter::Not(filter) => !self.passes(filter),
+        }
+    }
+
+    fn value(&self, field: FieldId) -> Option<&Value> {
+        self.image.fields.get(&self.entity.field(field).name)
+    }
+
+    fn tag(&self, field: FieldId, key: &str) -> Option<&str> {
+        match self.value(field) {
+            Some(Value::M(tags)) => tags.get(key).and_then(Value::as_s),
+            Some(_) | None => None,
+        }
+    }
+
+    fn terms(&mut self, search: SearchId) -> &BTreeSet<Term> {
+        let Tested { entity, image, terms } = self;
+        terms.entry(search).or_insert_with(|| entity.search(search).terms(entity, &image.fields))
     }
 }
 

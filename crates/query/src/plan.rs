@@ -87,6 +87,7 @@ impl<'s> Scope<'s> {
             }
             Filter::Present { field } => self.posting(&PostingKey::Present(*field)),
             Filter::Range { field, range } => self.range(*field, range),
+            Filter::Term { search, term } => self.posting(&PostingKey::Term(*search, term)),
             Filter::Any(filters) => {
                 Union::of(filters.iter().filter_map(|filter| self.node(filter)).collect())
             }
@@ -185,6 +186,7 @@ fn is_within_list(filter: &Filter) -> bool {
         Filter::Facet { .. } => true,
         Filter::Range { .. }
         | Filter::Present { .. }
+        | Filter::Term { .. }
         | Filter::Tag { .. }
         | Filter::TagKey { .. }
         | Filter::Not(_) => false,

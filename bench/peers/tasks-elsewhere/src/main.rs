@@ -1,6 +1,10 @@
-//! Tasks with tags, or products, in another database: loads them, runs the queries, and prints the
+//! Tasks with tags, products or notes in another database: loads them, runs the queries, and prints the
 //! measurements, one per line. Usage: `tasks-elsewhere PEER COUNT LOCATION`.
 
+#[path = "../../../src/bin/matching/notes.rs"]
+mod notes;
+mod notes_in_sql;
+mod notes_in_tantivy;
 mod on_postgres;
 mod on_redis;
 mod on_sqlite;
@@ -16,6 +20,7 @@ use std::error::Error;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use notes::WordQuery;
 use products::ProductQuery;
 use tasks::TagQuery;
 
@@ -51,6 +56,15 @@ fn main() -> Outcome<()> {
             other => return Err(format!("Unknown peer {other}.").into()),
         };
         return measure(&mut *peer, count, &products::QUERIES, |query| query.text);
+    }
+    if let Some(name) = name.strip_prefix("notes-") {
+        let mut peer: Box<dyn Peer<WordQuery>> = match name {
+            "postgres" => Box::new(notes_in_sql::Postgres::open(location)?),
+            "sqlite" => Box::new(notes_in_sql::Sqlite::open(folder)?),
+            "tantivy" => Box::new(notes_in_tantivy::Tantivy::open(folder)?),
+            other => return Err(format!("Unknown peer {other}.").into()),
+        };
+        return measure(&mut *peer, count, &notes::QUERIES, |query| query.text);
     }
     let mut peer: Box<dyn Peer<TagQuery>> = match name.as_str() {
         "postgres-jsonb" => Box::new(on_postgres::Documents::open(location)?),

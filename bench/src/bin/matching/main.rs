@@ -8,6 +8,7 @@
 //! cargo run --release -p keyloom-bench --bin matching -- facets 100000   # at most this many
 //! cargo run --release -p keyloom-bench --bin matching -- positions       # rare, common, old, new
 //! cargo run --release -p keyloom-bench --bin matching -- ranges          # `--alone`: not the others
+//! cargo run --release -p keyloom-bench --bin matching -- words           # likewise
 //! ```
 //!
 //! Builds what it measures, and installs PostgreSQL and Redis from Debian's packages if they are
@@ -22,12 +23,14 @@
 mod facets;
 mod kept;
 mod measured;
+mod notes;
 mod ours;
 mod peers;
 mod positions;
 mod products;
 mod ranges;
 mod tasks;
+mod words;
 mod written;
 
 use measured::{Measured, format_time, memory_peak};
@@ -39,7 +42,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
-    let is_all = !["tags", "written", "facets", "positions", "ranges"].into_iter().any(has);
+    let is_all =
+        !["tags", "written", "facets", "positions", "ranges", "words"].into_iter().any(has);
     let given = arguments.iter().find_map(|argument| argument.parse().ok());
     let many = |whole: u32| given.unwrap_or(if has("--quick") { whole / 10 } else { whole });
     if is_all || has("tags") {
@@ -56,6 +60,9 @@ fn main() {
     }
     if is_all || has("ranges") {
         ranges::report(many(1_000_000), has("--alone"));
+    }
+    if is_all || has("words") {
+        words::report(many(1_000_000), has("--alone"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The same tasks and products in other databases (`bench/peers/tasks-elsewhere`), each in a separate process.
+//! The same tasks, products and notes in other databases (`bench/peers/tasks-elsewhere`), each in a separate process.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,6 +22,12 @@ pub(crate) const OF_PRODUCTS: [(&str, Measure); 3] = [
     ("PostgreSQL", |products| on_postgres("products-postgres", products)),
     ("SQLite", |products| in_folder("products-sqlite", products)),
     ("tantivy", |products| in_folder("products-tantivy", products)),
+];
+
+pub(crate) const OF_NOTES: [(&str, Measure); 3] = [
+    ("PostgreSQL", |notes| on_postgres("notes-postgres", notes)),
+    ("SQLite, FTS5", |notes| in_folder("notes-sqlite", notes)),
+    ("tantivy", |notes| in_folder("notes-tantivy", notes)),
 ];
 
 fn on_postgres(name: &str, tasks: u32) -> Result<Measured, String> {

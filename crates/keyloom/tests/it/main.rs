@@ -82,5 +82,6 @@ mod updated;
 mod verifying;
 mod webhooks;
 mod windows;
+mod word_bounds;
 mod working;
 mod world;

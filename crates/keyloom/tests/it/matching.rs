@@ -1,4 +1,4 @@
-//! Lists filtered by tags, facets, ranges and presence equal a naive filter over all entities: for random entities
+//! Lists filtered by tags, facets, ranges, presence and words equal a naive filter over all entities: for random entities
 //! and filters, on pages of any size, in both directions, with every strategy and storage of
 //! posting lists, and whatever is written between two pages.
 
@@ -25,6 +25,10 @@ fields.hot   = "bool"
 fields.team  = "text?"
 fields.price = "number?"
 filters = ["rank", "price", "team"]
+fields.name  = "text"
+fields.notes = "list of text = []"
+search.text  = { fields = ["name", "notes"], language = "english" }
+search.names = { fields = ["name"], prefixes = false }
 fields.tags  = "tags = {}"
 tags.tags.combine = [["a", "b"], ["a", "b", "c"]]
 list.all     = {}
@@ -45,6 +49,15 @@ const KEYS: [&str; 3] = ["a", "b", "c"];
 /// Including one that no task has.
 const ASKED_KEYS: [&str; 4] = ["a", "b", "c", "d"];
 const VALUES: [&str; 2] = ["x", "y"];
+/// Words with their stems.
+const WORDS: [(&str, &str); 6] = [
+    ("roof", "roof"),
+    ("roofs", "roof"),
+    ("Rooftop", "rooftop"),
+    ("fix", "fix"),
+    ("fixed", "fix"),
+    ("fête", "fete"),
+];
 const COLORS: [&str; 3] = ["red", "green", "blue"];
 
 const SEEDS: u64 = 8;
@@ -61,9 +74,34 @@ struct Task {
     /// In quarters.
     price: Option<i64>,
     tags: BTreeMap<&'static str, &'static str>,
+    name: Vec<&'static str>,
+    notes: Vec<&'static str>,
+}
+
+/// A word as searches without a language compare it.
+fn folded(word: &str) -> String {
+    word.to_lowercase().replace('ê', "e")
+}
+
+fn stem(word: &str) -> &'static str {
+    WORDS.iter().find(|(of, _)| *of == word).map_or("", |(_, stem)| stem)
+}
+
+/// The first three letters of a word.
+fn beginning(word: &str) -> String {
+    folded(word).chars().take(3).collect()
 }
 
 impl Task {
+    /// Whether a text has a word with the same stem.
+    fn says(&self, word: &str) -> bool {
+        self.says_stem(stem(word))
+    }
+
+    fn says_stem(&self, wanted: &str) -> bool {
+        self.name.iter().chain(&self.notes).any(|one| stem(one) == wanted)
+    }
+
     /// What counts of matches count: its value of a facet, its tag of a key, or all of its keys.
     fn values(&self, facet: Option<&str>, key: Option<&str>) -> Vec<String> {
         match (facet, key) {
@@ -88,6 +126,12 @@ enum Predicate {
     PriceIn(Bound<i64>, Bound<i64>),
     HasPrice,
     HasTeam,
+    /// Words of the search `text`.
+    Says(Vec<&'static str>),
+    /// Those, and the beginning of another.
+    Begins(&'static str, &'static str),
+    /// A word of the search `names`.
+    Named(&'static str),
     All(Vec<Predicate>),
     Any(Vec<Predicate>),
     Not(Box<Predicate>),
@@ -102,7 +146,7 @@ impl Predicate {
             let count = random.below(4);
             (0..count).map(|_| Predicate::draw(random, list, depth + 1)).collect()
         };
-        match random.below(if depth < 3 { 12 } else { 8 }) {
+        match random.below(if depth < 3 { 14 } else { 10 }) {
             0..=1 => tag(random),
             5 => Predicate::PriceIn(bound(random, PRICES), bound(random, PRICES)),
             6 => Predicate::RankIn(bound(random, 5), bound(random, 5)),
@@ -114,8 +158,16 @@ impl Predicate {
                 ("by_team", 0) => Predicate::Rank(random.below(10) as i64),
                 _ => Predicate::Color(random.pick::<&str>(&COLORS)),
             },
-            8 | 9 => Predicate::All(some(random)),
-            10 => Predicate::Any(some(random)),
+            8 => {
+                let count = random.below(3);
+                Predicate::Says((0..count).map(|_| random.pick(&WORDS).0).collect())
+            }
+            9 => match random.below(2) {
+                0 => Predicate::Named(random.pick(&WORDS).0),
+                _ => Predicate::Begins(random.pick(&WORDS).0, random.pick(&WORDS).0),
+            },
+            10 | 11 => Predicate::All(some(random)),
+            12 => Predicate::Any(some(random)),
             _ => Predicate::Not(Box::new(Predicate::draw(random, list, depth + 1))),
         }
     }
@@ -133,6 +185,12 @@ impl Predicate {
             }
             Predicate::HasPrice => Filter::present("price"),
             Predicate::HasTeam => Filter::present("team"),
+            // The space ends the last word.
+            Predicate::Says(words) => Filter::search("text", format!("{} ", words.join(", "))),
+            Predicate::Begins(word, other) => {
+                Filter::search("text", format!("{word} {}", beginning(other)))
+            }
+            Predicate::Named(word) => Filter::search("names", *word),
             Predicate::All(predicates) => Filter::all(predicates.iter().map(Predicate::filter)),
             Predicate::Any(predicates) => Filter::any(predicates.iter().map(Predicate::filter)),
             Predicate::Not(predicate) => predicate.filter().not(),
@@ -143,6 +201,7 @@ impl Predicate {
     fn is_by(&self, facet: &str) -> bool {
         match self {
             Predicate::Tag(..) | Predicate::HasTag(_) => false,
+            Predicate::Says(_) | Predicate::Begins(..) | Predicate::Named(_) => false,
             Predicate::PriceIn(..) | Predicate::HasPrice | Predicate::HasTeam => false,
             Predicate::Color(_) => facet == "color",
             Predicate::Hot(_) => facet == "hot",
@@ -167,6 +226,14 @@ impl Predicate {
             }
             Predicate::HasPrice => task.price.is_some(),
             Predicate::HasTeam => task.team.is_some(),
+            Predicate::Says(words) => words.iter().all(|word| task.says(word)),
+            Predicate::Begins(word, other) => {
+                let begins = |one: &&&str| folded(one).starts_with(&beginning(other));
+                let mut words = task.name.iter().chain(&task.notes);
+                let has_stem = task.says_stem(&beginning(other));
+                task.says(word) && (has_stem || words.any(|one| begins(&one)))
+            }
+            Predicate::Named(word) => task.name.iter().any(|one| folded(one) == folded(word)),
             Predicate::All(predicates) => predicates.iter().all(|predicate| predicate.holds(task)),
             Predicate::Any(predicates) => predicates.iter().any(|predicate| predicate.holds(task)),
             Predicate::Not(predicate) => !predicate.holds(task),
@@ -220,6 +287,8 @@ impl World {
             team: *random.pick(&[None, Some("one"), Some("two")]),
             price: random.chance(3, 4).then(|| random.below(PRICES) as i64 - 10),
             tags,
+            name: (0..random.below(3)).map(|_| random.pick(&WORDS).0).collect(),
+            notes: (0..random.below(3)).map(|_| random.pick(&WORDS).0).collect(),
         }
     }
 
@@ -468,9 +537,12 @@ fn shapes(pages: &[Page]) -> Vec<usize> {
 }
 
 fn document(task: &Task) -> serde_json::Value {
-    let Task { rank, color, hot, team, price, tags, .. } = task;
-    let price = price.map(|quarters| quarters as f64 / 4.0);
-    json!({ "rank": rank, "color": color, "hot": hot, "team": team, "price": price, "tags": tags })
+    let Task { rank, color, hot, team, price, tags, name, notes, .. } = task;
+    let (price, name) = (price.map(|quarters| quarters as f64 / 4.0), name.join(" - "));
+    json!({
+        "rank": rank, "color": color, "hot": hot, "team": team, "price": price, "tags": tags,
+        "name": name, "notes": notes,
+    })
 }
 
 fn play(make: impl Fn() -> Arc<dyn Store>, matching: MatchingUse) {

@@ -115,6 +115,13 @@ pub enum FieldErrorKind {
         /// The value, truncated if it is long.
         found: String,
     },
+    /// The texts of a search have too many different words.
+    TooManyWords {
+        /// The name of the search.
+        search: String,
+        /// The greatest number of words and prefixes.
+        max: usize,
+    },
     /// The value of an enum cannot change in this way.
     NoTransition {
         /// The value before.
@@ -228,6 +235,9 @@ impl Display for FieldError {
             FieldErrorKind::NotMatching { pattern, found } => {
                 write!(f, "{at} must match the pattern `{pattern}`, and this is `{found}`")
             }
+            FieldErrorKind::TooManyWords { search, max } => {
+                write_too_many_words(f, &at, (search, *max))
+            }
             FieldErrorKind::NoTransition { from, to, allowed } => {
                 write!(f, "{at} cannot change from `{from}` to `{to}`; {}", can_become(allowed))
             }
@@ -269,6 +279,18 @@ fn cut(text: &str, length_max: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+fn write_too_many_words(
+    f: &mut fmt::Formatter<'_>,
+    at: &str,
+    (search, max): (&str, usize),
+) -> fmt::Result {
+    write!(
+        f,
+        "{at} has too many words: the texts of the search `{search}` may have {max} different words \
+         and beginnings of words in all"
+    )
 }
 
 fn write_not_a_time(f: &mut fmt::Formatter<'_>, at: &str, found: &str) -> fmt::Result {

@@ -12,7 +12,7 @@ use super::path::{self, Paths, Served};
 use super::read_only::ReadOnly;
 use super::scope::Scope;
 use super::shards;
-use super::{board, capacity, filters, format, list, pattern, transition, unique};
+use super::{board, capacity, filters, format, list, pattern, search, transition, unique};
 
 const ID_SOURCES: Choices<'_, IdSource> = Choices {
     key: "`id`",
@@ -56,6 +56,7 @@ impl Checker<'_, '_> {
             filters: filters::filters(&declared.filters, scope, reporter),
             transitions: transition::transitions(&declared.transitions, scope, reporter),
             patterns: pattern::patterns(&declared.patterns, scope, &formats, reporter),
+            searches: search::searches(&declared.searches, scope, reporter),
             formats,
             uniques: unique::uniques(&declared.uniques, scope, reporter),
             lists,

@@ -38,6 +38,7 @@ pub(crate) enum Usage {
     FormatBy,
     Pattern,
     Transitions,
+    Search,
 }
 
 impl Usage {
@@ -59,6 +60,7 @@ impl Usage {
             Usage::Format | Usage::FormatBy => "format",
             Usage::Pattern => "pattern",
             Usage::Transitions => "transitions",
+            Usage::Search => "search",
         }
     }
 
@@ -79,6 +81,7 @@ impl Usage {
             Usage::Rank => &["int", "number", "time"],
             Usage::Format | Usage::Pattern => &["text"],
             Usage::FormatBy | Usage::Transitions => &["enum"],
+            Usage::Search => &["text", "list"],
         }
     }
 }

@@ -4,7 +4,7 @@ use super::format::formats;
 use super::keyed_value::KeyedValue;
 use super::keys::{Keys, NamedTable, TableKind, table, text};
 use super::limit::{DECLARATIONS_MAX, Limit};
-use super::list;
+use super::{list, search};
 use crate::declared::{
     DeclaredEntity, DeclaredField, DeclaredPattern, DeclaredTransitions, DeclaredUnique,
 };
@@ -15,6 +15,8 @@ use crate::source::Word;
 
 /// Maximum number of filters of an entity: each is a posting list, and one for each bit of a number.
 const FILTERS_MAX: usize = 16;
+/// Maximum number of searches of an entity: each has posting lists for every word.
+const SEARCHES_MAX: usize = 4;
 /// Maximum number of fields of an entity.
 const FIELDS_MAX: usize = 200;
 
@@ -44,6 +46,7 @@ const ENTITY: TableKind = TableKind {
         "count",
         "board",
         "tags",
+        "search",
     ],
 };
 const UNIQUE: TableKind = TableKind { what: "a unique", keys: &["fields", "within", "fold_case"] };
@@ -54,6 +57,9 @@ pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Dec
     let counts = keys.named_tables("count", reporter);
     let boards = keys.named_tables("board", reporter);
     let tags = keys.named_tables("tags", reporter);
+    let searches = keys.named_tables("search", reporter);
+    let limit = Limit { what: "searches", max: SEARCHES_MAX };
+    let searches = limit.apply(&searches, reporter);
     DeclaredEntity {
         name: table.name.clone(),
         path: keys.text("path", reporter),
@@ -76,6 +82,7 @@ pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Dec
         counts: counts.iter().map(|table| list::count(table, reporter)).collect(),
         boards: boards.iter().map(|table| list::board(table, reporter)).collect(),
         tags: tags.iter().map(|table| list::tags(table, reporter)).collect(),
+        searches: searches.iter().map(|table| search::search(table, reporter)).collect(),
     }
 }
 

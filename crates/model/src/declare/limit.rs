@@ -1,6 +1,7 @@
 //! Limits on the number of declarations.
 
 use super::keyed_value::KeyedValue;
+use super::keys::NamedTable;
 use crate::error::{Code, Reporter};
 use crate::parse::Entry;
 use crate::source::{Span, Word};
@@ -38,6 +39,12 @@ pub(crate) trait Spanned {
 impl Spanned for Entry {
     fn span(&self) -> Span {
         self.key.span
+    }
+}
+
+impl Spanned for NamedTable<'_> {
+    fn span(&self) -> Span {
+        self.name.span
     }
 }
 

@@ -72,6 +72,8 @@ pub enum ChangeKind {
     CombinationsChanged,
     /// Different fields in `filters`.
     FiltersChanged,
+    /// Different searches. Stored texts must not have too many words.
+    SearchesChanged,
     /// Rows are spread over another number of partitions.
     ShardsChanged,
 }
@@ -114,7 +116,9 @@ impl Evolution {
 
     /// The entities whose stored data may be invalid under the new model.
     pub fn tightened(&self) -> BTreeSet<EntityId> {
-        let is_tightened = |change: &&Change| matches!(change.kind, ChangeKind::FieldTightened(_));
+        let is_tightened = |change: &&Change| {
+            matches!(change.kind, ChangeKind::FieldTightened(_) | ChangeKind::SearchesChanged)
+        };
         self.changes.iter().filter(is_tightened).map(|change| change.entity).collect()
     }
 
@@ -184,6 +188,7 @@ impl ChangeKind {
             | ChangeKind::BoardRemoved
             | ChangeKind::CombinationsChanged
             | ChangeKind::FiltersChanged
+            | ChangeKind::SearchesChanged
             | ChangeKind::ShardsChanged => Impact::Rows,
             ChangeKind::EntityAdded
             | ChangeKind::FieldAdded(_)
@@ -216,6 +221,7 @@ impl ChangeKind {
             | ChangeKind::BoardRemoved
             | ChangeKind::CombinationsChanged
             | ChangeKind::FiltersChanged
+            | ChangeKind::SearchesChanged
             | ChangeKind::ShardsChanged => None,
         }
     }

@@ -1,9 +1,10 @@
 //! Declared queries: lists, facets, combinations of tags, counts and boards.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    Board, Count, List, ListId, Literal, PathPart, Presence, Ranking, WindowUnit, Zone,
+    Board, Count, Language, List, ListId, Literal, PathPart, Presence, Ranking, Search, WindowUnit,
+    Zone,
 };
 
 use super::change::ChangeKind;
@@ -36,6 +37,7 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     compare_boards(pair, findings);
     compare_combinations(pair, findings);
     compare_filters(pair, findings);
+    compare_searches(pair, findings);
 }
 
 /// Ordinals are part of the index keys of lists.
@@ -251,6 +253,31 @@ fn compare_filters(pair: &Pair<'_>, findings: &mut Findings) {
         let text = format!("`{}`: the fields in `filters` changed", pair.name());
         findings.changes.push(pair.change(ChangeKind::FiltersChanged, text));
     }
+}
+
+fn compare_searches(pair: &Pair<'_>, findings: &mut Findings) {
+    if searches(pair.old) != searches(pair.new) {
+        let text = format!("`{}`: the searches changed", pair.name());
+        findings.changes.push(pair.change(ChangeKind::SearchesChanged, text));
+    }
+}
+
+/// What decides about the posting lists of a search.
+#[derive(Debug, PartialEq, Eq)]
+struct Searched<'m> {
+    fields: Vec<&'m str>,
+    language: Option<Language>,
+    has_prefixes: bool,
+}
+
+fn searches<'m>(side: Side<'m>) -> BTreeMap<&'m str, Searched<'m>> {
+    let searched = |search: &'m Search| Searched {
+        fields: side.name_set(&search.fields),
+        language: search.language,
+        has_prefixes: search.has_prefixes,
+    };
+    let searches = side.entity.searches.iter();
+    searches.map(|search| (search.name.as_str(), searched(search))).collect()
 }
 
 fn combinations<'m>(side: Side<'m>) -> BTreeSet<(&'m str, &'m [String])> {

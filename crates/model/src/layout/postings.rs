@@ -8,6 +8,7 @@
 //! a value of a facet             "f", entity, list, [tenant], values of `by`, field, value
 //! any value of a filter field    "h", entity, [tenant], field
 //! a bit of a filter field        "b", entity, [tenant], field, number of the bit (`slices.rs`)
+//! a term of a search             "w", entity, [tenant], search, "w" or "p", the word or prefix
 //! a tag                          "t", entity, [tenant], field, key, value
 //! any tag of a key               "k", entity, [tenant], field, key
 //! tags of declared keys          "c", entity, [tenant], field, keys, values
@@ -25,7 +26,9 @@ use super::key_part::{check_len, equality, push_key, push_values};
 use super::{
     EntityKey, Image, KeyTooLong, Layout, Pending, Reason, Row, RowKey, SliceBits, pending,
 };
-use crate::model::{Entity, EntityId, FieldId, FieldType, List, ListId, TagCombination};
+use crate::model::{
+    Entity, EntityId, FieldId, FieldType, List, ListId, SearchId, TagCombination, Term,
+};
 
 /// How posting lists are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -51,6 +54,8 @@ pub enum PostingKey<'p> {
     Present(FieldId),
     /// Entities in a slice of a filter field.
     Slice(FieldId, u16),
+    /// Entities that a search finds by a term.
+    Term(SearchId, &'p Term),
     /// Entities with a tag in a field.
     Tag(FieldId, &'p str, &'p str),
     /// Entities with any tag of a key in a field.
@@ -62,13 +67,13 @@ pub enum PostingKey<'p> {
 /// First part of the names of the posting lists of pending deletions.
 const PENDING_LIST: &str = "p";
 /// First parts of names.
-const LETTERS: [&str; 9] = ["a", "l", "f", "h", "b", "t", "k", "c", PENDING_LIST];
+const LETTERS: [&str; 10] = ["a", "l", "f", "h", "b", "w", "t", "k", "c", PENDING_LIST];
 /// Those of posting lists whose rows share a partition.
 const SHARED: [&str; 5] = ["f", "b", "t", "k", PENDING_LIST];
 
 impl Entity {
-    /// Whether entities of this kind have ordinals, because they have tags, a list with facets, or
-    /// fields that every list can be filtered by.
+    /// Whether entities of this kind have ordinals, because they have tags, a list with facets, a
+    /// search, or fields that every list can be filtered by.
     pub fn has_ordinals(&self) -> bool {
         self.filters_every_list() || self.lists.iter().any(|list| !list.facets.is_empty())
     }
@@ -79,7 +84,7 @@ impl Entity {
     }
 
     fn filters_every_list(&self) -> bool {
-        !self.filters.is_empty() || self.tag_fields().next().is_some()
+        !self.filters.is_empty() || !self.searches.is_empty() || self.tag_fields().next().is_some()
     }
 
     /// The fields that hold tags.
@@ -148,6 +153,16 @@ impl<'l> PostingLists<'l> {
                 push_key(&mut name, &Value::from(u64::from(*slice)));
                 name
             }
+            PostingKey::Term(search, term) => {
+                let (letter, text) = match term {
+                    Term::Word(word) => ("w", word),
+                    Term::Prefix(prefix) => ("p", prefix),
+                };
+                let mut name = of_kind("w");
+                let parts = [entity.search(*search).name.as_str(), letter, text];
+                parts.into_iter().for_each(|part| name.push_text(part));
+                name
+            }
             PostingKey::Tag(field, key, value) => in_field(of_kind("t"), *field, &[key, value]),
             PostingKey::TagKey(field, key) => in_field(of_kind("k"), *field, &[key]),
             PostingKey::Combination(combination, values) => {
@@ -201,6 +216,10 @@ impl<'l> PostingLists<'l> {
             let number = value.as_n().filter(|_| entity.field(*field).has_slices());
             let slices = number.into_iter().flat_map(|number| SliceBits::of(number).slices());
             slices.map(|slice| PostingKey::Slice(*field, slice)).try_for_each(|list| add(&list))?;
+        }
+        for (id, search) in entity.searches() {
+            let terms = search.terms(entity, &image.fields);
+            terms.iter().try_for_each(|term| add(&PostingKey::Term(id, term)))?;
         }
         for field in entity.tag_fields() {
             for (key, value) in tags(image, &entity.field(field).name) {

@@ -9,6 +9,7 @@ use super::format::{Format, FormatChoice, FormatRule};
 use super::id::{BoardId, CountId, EntityId, FieldId, ListId, UniqueId};
 use super::list::List;
 use super::pattern::PatternRule;
+use super::search::Search;
 use super::tags::TagCombination;
 use super::transition::TransitionRule;
 use super::unique::Unique;
@@ -39,6 +40,8 @@ pub struct Entity {
     pub fields: Vec<Field>,
     /// The fields by which every list can be filtered, by range or by presence.
     pub filters: Vec<FieldId>,
+    /// The texts whose words every list can be filtered by.
+    pub searches: Vec<Search>,
     /// The formats of text fields.
     pub formats: Vec<FormatRule>,
     /// The patterns of text fields.

@@ -60,6 +60,17 @@ impl CountId {
     }
 }
 
+/// A search of an entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SearchId(pub(crate) u16);
+
+impl SearchId {
+    /// Its position among the entity's searches, from 0.
+    pub fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
 /// A board of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BoardId(pub(crate) u16);

@@ -193,7 +193,7 @@ fn check_cost(kind: EditKind, (old, new): (&Draft, &Draft)) {
             assert_eq!(lists, &changed | &lists_of_changed_shards(old, new), "{}", story());
             assert_eq!((rewritten, uniques), (1, 0), "{}", story());
         }
-        EditKind::ChangeFacets | EditKind::ChangeFilters => {
+        EditKind::ChangeFacets | EditKind::ChangeFilters | EditKind::ChangeSearch => {
             assert_eq!((rewritten, uniques), (1, 0), "{}", story());
         }
         _ => assert_eq!((rewritten, lists.len(), uniques), (0, 0, 0), "{}", story()),

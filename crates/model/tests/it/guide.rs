@@ -23,6 +23,7 @@ const CONTEXTS: &[(&str, &str)] = &[
         "[entity.search]\nfields.contact = \"text\"\nfields.status = \"text\"\n",
     ),
     ("[entity.product]\nfilters", ""),
+    ("[entity.article]", ""),
     ("[entity.task]\nfields.tags", ""),
     (
         "[entity.comment.count.by_product]",

@@ -1,4 +1,4 @@
-//! Parses parameters as filters by tags and as values of facets.
+//! Parses parameters as filters by tags and words, and as values of facets.
 //!
 //! ```text
 //! tag    = [ "!" ] key ":" ( value { "|" value } )
@@ -10,11 +10,12 @@
 //! else.
 
 use keyloom::{Filter, Value};
-use keyloom_model::{Entity, Field, FieldId, FieldType};
+use keyloom_model::{Entity, Field, FieldId, FieldType, Search};
 
 use super::call::{bad_parameter, cut};
 use super::parameters::value;
 use super::problem::Problem;
+use super::reserved::SEARCH;
 
 /// The characters that a backslash can escape.
 const ESCAPED: &str = "\\!:|*,";
@@ -26,6 +27,15 @@ pub(crate) fn tag_parameters(entity: &Entity) -> Vec<(&str, FieldId)> {
     match fields[..] {
         [only] if entity.find_field("tag").is_none() => vec![("tag", only)],
         _ => fields.into_iter().map(|id| (entity.field(id).name.as_str(), id)).collect(),
+    }
+}
+
+/// The parameters that take words, each with its search: `q`, or, of several searches, `q.` and the name
+/// of each.
+pub(crate) fn search_parameters(entity: &Entity) -> Vec<(String, &Search)> {
+    match &entity.searches[..] {
+        [only] => vec![(SEARCH.to_owned(), only)],
+        several => several.iter().map(|one| (format!("q.{}", one.name), one)).collect(),
     }
 }
 

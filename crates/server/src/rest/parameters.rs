@@ -2,7 +2,8 @@
 //! library. `keyloom_query::Candidates` chooses the declared query that answers them.
 //!
 //! ```text
-//! parameter = field "=" [ operator ] value | field "=" [ "!" ] "*" | field "=" facet | "tag=" tag       (`filter.rs`)
+//! parameter = field "=" [ operator ] value | field "=" [ "!" ] "*" | field "=" facet
+//!           | "tag=" tag | "q=" words                                           (`filter.rs`)
 //! operator  = "<" | "<=" | ">" | ">=" | "="
 //! ```
 //!
@@ -10,11 +11,11 @@
 //! that can be absent, `!*` is none.
 
 use keyloom::{Db, Filter, ListQuery, Value};
-use keyloom_model::{Entity, Field, FieldId, FieldType, ListId, Presence};
+use keyloom_model::{Entity, Field, FieldId, FieldType, ListId, Presence, Search};
 use keyloom_query::{Candidates, Chosen, ChosenList, Comparison, Condition};
 
 use super::call::{Call, bad_parameter, cut};
-use super::filter::{facet_values, tag_filter, tag_parameters};
+use super::filter::{facet_values, search_parameters, tag_filter, tag_parameters};
 use super::path_queries::{PathQueries, Wanted};
 use super::problem::Problem;
 use super::reserved::{CURSOR, LIMIT, REVERSE, TOTAL};
@@ -45,7 +46,8 @@ pub(crate) struct RequestedList {
 struct Given {
     /// Of a facet, one for each value.
     conditions: Vec<Condition>,
-    tags: Vec<Filter>,
+    /// Filters by tags and words.
+    filters: Vec<Filter>,
 }
 
 impl PathQueries {
@@ -57,11 +59,11 @@ impl PathQueries {
         call: &Call,
         paging: &[&str],
     ) -> Result<Requested, Problem> {
-        let Given { conditions, tags } = self.given(entity, call, paging)?;
-        match self.candidates(entity).choose(&conditions, !tags.is_empty()) {
+        let Given { conditions, filters } = self.given(entity, call, paging)?;
+        match self.candidates(entity).choose(&conditions, !filters.is_empty()) {
             Some(Chosen::Unique(values)) => Ok(Requested::Find(values)),
             Some(Chosen::List(chosen)) => {
-                let list = RequestedList::new(&call.db, entity, chosen).filtered(tags);
+                let list = RequestedList::new(&call.db, entity, chosen).filtered(filters);
                 Ok(Requested::List(Box::new(list)))
             }
             None => Err(self.unmatched(entity, &conditions)),
@@ -75,9 +77,9 @@ impl PathQueries {
         call: &Call,
         paging: &[&str],
     ) -> Result<RequestedList, Problem> {
-        let Given { conditions, tags } = self.given(entity, call, paging)?;
+        let Given { conditions, filters } = self.given(entity, call, paging)?;
         match self.candidates(entity).choose_list(&conditions) {
-            Some(chosen) => Ok(RequestedList::new(&call.db, entity, chosen).filtered(tags)),
+            Some(chosen) => Ok(RequestedList::new(&call.db, entity, chosen).filtered(filters)),
             None => Err(self.unmatched(entity, &conditions)),
         }
     }
@@ -123,6 +125,11 @@ impl PathQueries {
         if self.lists.is_empty() { vec![] } else { tag_parameters(entity) }
     }
 
+    /// The parameters that take words.
+    pub(crate) fn searches<'e>(&self, entity: &'e Entity) -> Vec<(String, &'e Search)> {
+        if self.lists.is_empty() { vec![] } else { search_parameters(entity) }
+    }
+
     /// Parses everything in the path and the query of a request.
     fn given(&self, entity: &Entity, call: &Call, paging: &[&str]) -> Result<Given, Problem> {
         let mut given = Given::default();
@@ -130,19 +137,25 @@ impl PathQueries {
             let (field, value) = (*field, value(entity.field(*field), text)?);
             given.conditions.push(Condition { field, comparison: Comparison::Equal, value });
         }
-        let (tags, facets, known) =
-            (self.tags(entity), self.facets(entity), self.parameters(entity));
+        let (tags, searches) = (self.tags(entity), self.searches(entity));
+        let (facets, known) = (self.facets(entity), self.parameters(entity));
         for (name, text) in &call.parameters {
             if paging.contains(&name.as_str()) {
                 continue;
             }
             if let Some((name, field)) = tags.iter().find(|(tag, _)| tag == name) {
-                given.tags.push(tag_filter(name, text, entity.field(*field))?);
+                given.filters.push(tag_filter(name, text, entity.field(*field))?);
+                continue;
+            }
+            if let Some((_, search)) = searches.iter().find(|(parameter, _)| parameter == name) {
+                given.filters.push(Filter::search(&search.name, text));
                 continue;
             }
             let field = entity.find_field(name).filter(|_| known.contains(&name.as_str()));
             let Some(field) = field else {
-                let known: Vec<&str> = known.iter().chain(paging).copied().collect();
+                let searches = searches.iter().map(|(name, _)| name.as_str());
+                let known = known.iter().chain(paging).copied().chain(searches);
+                let known: Vec<&str> = known.collect();
                 return Err(self.unusable(entity, (name, text), &known));
             };
             let (comparison, text) = match presence(entity.field(field), name, text)? {

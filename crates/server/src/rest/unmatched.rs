@@ -28,7 +28,7 @@ impl PathQueries {
         }
         if name == TOTAL && self.wanted == Wanted::Page && !entity.has_ordinals() {
             return bad_parameter(format!(
-                "`{}` requires tags, facets or `filters`, and `{}` has none: omit it.",
+                "`{}` requires tags, facets, `filters` or a search, and `{}` has none: omit it.",
                 shown(TOTAL),
                 entity.name
             ));
@@ -136,7 +136,7 @@ impl PathQueries {
 
     /// What each list and each unique value of this path takes, without repetition.
     fn ways(&self, entity: &Entity) -> Vec<String> {
-        let tags = self.tags(entity);
+        let (tags, searches) = (self.tags(entity), self.searches(entity));
         let lists = self.lists.iter().map(|id| {
             let list = entity.list(*id);
             let orders = list.order.iter().map(|order| order.field);
@@ -145,6 +145,7 @@ impl PathQueries {
             let fields: Vec<FieldId> = fields.collect();
             let mut optional = self.names(entity, &fields);
             optional.extend(tags.iter().map(|(name, _)| *name));
+            optional.extend(searches.iter().map(|(name, _)| name_for(name, entity)));
             match (&self.names(entity, &list.by)[..], &optional[..]) {
                 ([], []) => "no fields".to_owned(),
                 ([], optional) => format!("any of {}", quoted(optional)),

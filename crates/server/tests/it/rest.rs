@@ -39,3 +39,4 @@ mod tokens;
 mod uniques;
 mod unmatched;
 mod with;
+mod words;

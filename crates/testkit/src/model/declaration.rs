@@ -96,6 +96,19 @@ pub(super) fn filters(entity: &DraftEntity, random: &mut Random) -> Vec<String> 
     random.some_of(&fields.collect::<Vec<String>>(), 2)
 }
 
+pub(super) fn add_search(entity: &mut DraftEntity, random: &mut Random) {
+    if random.chance(1, 4) {
+        entity.searched = searched(entity, random);
+    }
+}
+
+/// Returns some texts.
+pub(super) fn searched(entity: &DraftEntity, random: &mut Random) -> Vec<String> {
+    let is_text = |field: &&DraftField| matches!(field.of, DraftType::Text(_));
+    let fields = entity.fields.iter().filter(is_text).map(|field| field.name.clone());
+    random.some_of(&fields.collect::<Vec<String>>(), 2)
+}
+
 pub(super) fn add_format(entity: &mut DraftEntity, random: &mut Random) {
     if random.chance(1, 2) {
         entity.formats.extend(format(entity, random));

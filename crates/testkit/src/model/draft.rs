@@ -36,6 +36,8 @@ pub struct DraftEntity {
     pub read_only: Vec<String>,
     /// The fields by which every list can be filtered.
     pub filters: Vec<String>,
+    /// The texts whose words every list can be filtered by, with the search `words`.
+    pub searched: Vec<String>,
     /// The declared fields.
     pub fields: Vec<DraftField>,
     /// The formats of texts.
@@ -282,6 +284,7 @@ impl DraftEntity {
             shards: 1,
             read_only: vec![],
             filters: vec![],
+            searched: vec![],
             fields: vec![],
             formats: vec![],
             uniques: vec![],
@@ -323,6 +326,7 @@ impl DraftEntity {
         self.expires.take_if(|expires| expires == name);
         self.read_only.retain(|field| field != name);
         self.filters.retain(|field| field != name);
+        self.searched.retain(|field| field != name);
         self.formats.retain(|format| {
             format.field != name && format.by.as_ref().is_none_or(|(by, _)| by != name)
         });

@@ -101,6 +101,8 @@ kinds! {
     ChangeReadOnly => Allowed by declarations::change_read_only;
     /// Changes the fields that every list can be filtered by.
     ChangeFilters => Allowed by declarations::change_filters;
+    /// Changes the texts whose words every list can be filtered by.
+    ChangeSearch => Allowed by declarations::change_search;
     /// Adds a format.
     AddFormat => Allowed by declarations::add_format;
     /// Removes a format.
@@ -169,6 +171,7 @@ fn shuffle(draft: &mut Draft, random: &mut Random) -> Option<()> {
         random.shuffle(&mut entity.fields);
         random.shuffle(&mut entity.read_only);
         random.shuffle(&mut entity.filters);
+        random.shuffle(&mut entity.searched);
         random.shuffle(&mut entity.uniques);
         random.shuffle(&mut entity.formats);
         random.shuffle(&mut entity.lists);

@@ -82,6 +82,7 @@ fn entity(index: usize, skeletons: &[Skeleton], random: &mut Random) -> DraftEnt
     declaration::add_combinations(&mut entity, random);
     declaration::add_read_only(&mut entity, random);
     declaration::add_filters(&mut entity, random);
+    declaration::add_search(&mut entity, random);
     declaration::add_format(&mut entity, random);
     declaration::add_shards(&mut entity, random);
     entity

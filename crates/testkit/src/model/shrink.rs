@@ -52,6 +52,7 @@ fn simpler_entities(entity: &DraftEntity) -> Vec<DraftEntity> {
     with(&|entity| entity.shards = 1);
     with(&|entity| entity.read_only.clear());
     with(&|entity| entity.filters.clear());
+    with(&|entity| entity.searched.clear());
     with(&|entity| entity.formats.clear());
     with(&|entity| entity.tenant = None);
     with(&|entity| entity.id_source = IdSource::Generated);

@@ -100,6 +100,7 @@ fn write_entity(text: &mut String, entity: &DraftEntity) {
     shards(text, entity.shards);
     names(text, "read_only", &entity.read_only);
     names(text, "filters", &entity.filters);
+    names(text, "search.words.fields", &entity.searched);
     for field in &entity.fields {
         line(text, &format!("fields.{}", field.name), &format!("\"{}\"", spec(field)));
     }

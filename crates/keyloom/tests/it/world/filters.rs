@@ -1,4 +1,4 @@
-//! Every filter by a facet, a tag, a range or presence finds what a full scan finds, in pages and as a total; every
+//! Every filter by a facet, a tag, a range, presence or words finds what a full scan finds, in pages and as a total; every
 //! tree has the targets of its entity's references, and its children.
 
 use keyloom::Filter;
@@ -13,6 +13,13 @@ use super::play::World;
 
 /// Who passes a filter.
 type Passes<'w> = Box<dyn Fn(&Thing) -> bool + 'w>;
+
+/// The words of the texts that random documents have.
+fn words(text: &str) -> Vec<String> {
+    let text = text.to_lowercase().replace("ä", "a").replace("a\u{308}", "a").replace("ß", "ss");
+    let words = text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_owned).collect()
+}
 
 impl World {
     /// Checks whole lists, and lists filtered by one existing value of each facet, tag and filter field.
@@ -46,7 +53,9 @@ impl World {
             query = query.by(&entity.field(*field).name, value.clone());
         }
         let mut questions = vec![];
-        let filters_all = !entity.filters.is_empty() || entity.tag_fields().next().is_some();
+        let filters_all = !entity.filters.is_empty()
+            || !entity.searches.is_empty()
+            || entity.tag_fields().next().is_some();
         if !list.facets.is_empty() || filters_all {
             questions.push((query.clone(), listed.to_vec()));
         }
@@ -62,6 +71,27 @@ impl World {
         for field in &entity.filters {
             let (filter, passes) = self.some_filter((entity, *field), listed, random);
             let expected = listed.iter().copied().filter(|thing| passes(thing)).collect();
+            questions.push((query.clone().filter(filter), expected));
+        }
+        for search in &entity.searches {
+            let words = |thing: &Thing| {
+                let texts = search.fields.iter().filter_map(|id| self.naive.value(thing, *id));
+                texts.flat_map(|text| words(text.as_s().unwrap_or_default())).collect::<Vec<_>>()
+            };
+            let mut wanted = words(random.pick::<&Thing>(listed));
+            // Their first letters.
+            if let Some(last) = wanted.last_mut().filter(|_| random.chance(1, 2)) {
+                *last = last.chars().take(1).collect();
+            }
+            let passes = |thing: &&Thing| {
+                let has = words(thing);
+                wanted.split_last().is_none_or(|(last, others)| {
+                    others.iter().all(|word| has.contains(word))
+                        && has.iter().any(|word| word.starts_with(last))
+                })
+            };
+            let expected = listed.iter().copied().filter(passes).collect();
+            let filter = Filter::search(&search.name, wanted.join(" "));
             questions.push((query.clone().filter(filter), expected));
         }
         // With several tag fields, a filter names the field.

@@ -1,6 +1,6 @@
 //! Parameters of operations: in the path, the query and the headers.
 
-use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model, Presence};
+use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model, Presence, Search};
 use serde_json::{Value as Json, json};
 
 use super::super::path_queries::PathQueries;
@@ -110,6 +110,23 @@ pub(crate) fn of_tags(entity: &Entity, queries: &PathQueries) -> Vec<Parameter> 
         query(name, &about, json!({ "type": "array", "items": item }))
     };
     queries.tags(entity).into_iter().map(parameter).collect()
+}
+
+/// The parameters of lists that filter by words.
+pub(crate) fn of_searches(entity: &Entity, queries: &PathQueries) -> Vec<Parameter> {
+    let parameter = |(name, search): (String, &Search)| {
+        let fields = search.fields.iter().map(|id| entity.field(*id).name.as_str());
+        let last = match search.has_prefixes() {
+            true => " The last one may be the beginning of a word, unless a space follows it.",
+            false => "",
+        };
+        let about = format!(
+            "Words that all occur in `{}`, in any order.{last}",
+            fields.collect::<Vec<_>>().join("` or `")
+        );
+        query(&name, &about, json!({ "type": "string" }))
+    };
+    queries.searches(entity).into_iter().map(parameter).collect()
 }
 
 /// The schema of a parameter with values of a facet.

@@ -8,7 +8,7 @@ use super::super::call::{Call, Reply, bad_parameter, quoted};
 use super::super::example::literal_of;
 use super::super::openapi::{
     Answer, Description, Group, PathValues, TakenId, capital, cursor, flag, id, limit, names,
-    of_list, of_queries, of_tags, spoken, with_article, with_others,
+    of_list, of_queries, of_searches, of_tags, spoken, with_article, with_others,
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::parameters::{Requested, RequestedList};
@@ -46,6 +46,7 @@ impl Action for ListPage {
         let entity = model.entity(queries.entity);
         let mut query = of_queries(entity, queries);
         query.extend(of_tags(entity, queries));
+        query.extend(of_searches(entity, queries));
         if !queries.lists.is_empty() {
             query.extend([limit(20, "Maximum number of results."), cursor()]);
             query.push(flag(REVERSE, "Start at the end of the list."));

@@ -12,7 +12,7 @@ use super::super::call::{Call, Reply};
 use super::super::filter::tag_parameters;
 use super::super::openapi::{
     Answer, Description, Form, Group, PathValues, cursor, explained, limit, of_list, of_queries,
-    of_tags, query, schema, spoken,
+    of_searches, of_tags, query, schema, spoken,
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::path_queries::PathQueries;
@@ -102,6 +102,7 @@ impl Action for CountValues {
         let entity = model.entity(queries.entity);
         let mut parameters = of_queries(entity, queries);
         parameters.extend(of_tags(entity, queries));
+        parameters.extend(of_searches(entity, queries));
         let prefix =
             query(PREFIX, "Return only those that start with this.", json!({ "type": "string" }));
         let paging = [limit(LIMIT, "Maximum number of results."), cursor(), prefix];

@@ -136,7 +136,7 @@ fn parameters_that_match_no_query_list_the_ones_that_would() {
         ("/people?team=x&team=y", "`team` takes one value here: give it once.".to_owned()),
         (
             "/people?total=true",
-            "`total` requires tags, facets or `filters`, and `person` has none: omit it."
+            "`total` requires tags, facets, `filters` or a search, and `person` has none: omit it."
                 .to_owned(),
         ),
         (

@@ -3,7 +3,7 @@
 use keyloom_model::TriggeringChange;
 
 use super::super::declaration::{
-    Purpose, board, count, fields_for, filters, format, list, order, read_only, unique,
+    Purpose, board, count, fields_for, filters, format, list, order, read_only, searched, unique,
 };
 use super::super::draft::{Draft, DraftHandler, DraftList, DraftType};
 use super::some_entity;
@@ -84,6 +84,13 @@ pub(super) fn change_filters(draft: &mut Draft, random: &mut Random) -> Option<(
     let entity = some_entity(draft, random);
     let chosen = filters(entity, random);
     replace_set(&mut entity.filters, chosen);
+    Some(())
+}
+
+pub(super) fn change_search(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let chosen = searched(entity, random);
+    replace_set(&mut entity.searched, chosen);
     Some(())
 }
 
