@@ -1,6 +1,7 @@
 //! Trees: entities with the targets of their references and with their children, recursively. Each
 //! step is one call, and each entity is read once.
 
+mod fields;
 mod grow;
 mod with;
 
@@ -14,6 +15,7 @@ use crate::db::{Db, find_entity};
 use crate::document::item_to_json;
 use crate::error::Error;
 use crate::schema::Schema;
+pub use fields::Fields;
 use grow::Grower;
 use with::With;
 
@@ -48,16 +50,25 @@ impl Tree {
     /// Returns the JSON of [`Record::to_json`] with the related entities under `with`, by name: targets as
     /// they are, children as `{"items": [...], "next": "..."}`.
     pub fn to_json(&self) -> String {
-        item_to_json(&self.shown())
+        item_to_json(&self.shown(Fields::WHOLE))
     }
 
-    fn shown(&self) -> Item {
-        let mut item = self.record.shown();
+    /// Returns the same JSON with these fields only.
+    pub fn to_json_of(&self, fields: &Fields) -> String {
+        item_to_json(&self.shown(fields))
+    }
+
+    fn shown(&self, fields: &Fields) -> Item {
+        let mut item = self.record.shown_of(fields);
         if self.refs.is_empty() && self.children.is_empty() {
             return item;
         }
-        let refs = self.refs.iter().filter_map(|(name, tree)| Some((name, tree.as_ref()?.shown())));
-        let children = self.children.iter().map(|(name, branch)| (name, branch.shown()));
+        let refs = self
+            .refs
+            .iter()
+            .filter_map(|(name, tree)| Some((name, tree.as_ref()?.shown(fields.after(name)))));
+        let children =
+            self.children.iter().map(|(name, branch)| (name, branch.shown(fields.after(name))));
         let with = refs.chain(children).map(|(name, item)| (Name::from(name), Value::M(item)));
         item.insert("with", Value::M(with.collect()));
         item
@@ -72,8 +83,8 @@ impl Tree {
 }
 
 impl Branch {
-    fn shown(&self) -> Item {
-        let items = Value::L(self.items.iter().map(|tree| Value::M(tree.shown())).collect());
+    fn shown(&self, fields: &Fields) -> Item {
+        let items = Value::L(self.items.iter().map(|tree| Value::M(tree.shown(fields))).collect());
         let mut item = Item::from([("items", items)]);
         if let Some(next) = &self.next {
             item.insert("next", next.as_str());
@@ -104,6 +115,20 @@ impl Db {
         limit: Option<u32>,
     ) -> Answer<'a, Option<Tree>> {
         Box::pin(TreeQuery { db: self, entity, with, limit }.tree(id))
+    }
+
+    /// Returns the fields to show of entities of one kind and of those that `with` adds to them
+    /// ([`Record::to_json_of`], [`Tree::to_json_of`]): `name,price,author.name` are two fields of each entity
+    /// and one of its author. An entity that no field is named of is shown whole. They are read whole: the
+    /// cost is the same.
+    ///
+    /// # Errors
+    ///
+    /// If the text is empty, a field does not exist in the model, or a step is not in `with`.
+    pub fn fields(&self, entity: &str, with: &str, fields: &str) -> Result<Fields, Error> {
+        let schema = self.shared.schema();
+        let with = TreeQuery { db: self, entity, with, limit: None }.parse(&schema)?;
+        Fields::parse(schema.model(), &with, fields)
     }
 
     /// Returns the trees of entities of one kind that were read before, such as a page of a list or of

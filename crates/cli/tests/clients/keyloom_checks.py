@@ -8,7 +8,7 @@ DEPENDS_ON_DATA = {
     "bad-cursor", "exists", "in-use", "key-reused", "not-found", "taken", "target-gone",
     "too-large", "version-conflict", "version-mismatch",
 }
-PAGING = {"limit", "cursor", "reverse", "with", "total", "prefix", "explain"}
+PAGING = {"limit", "cursor", "reverse", "with", "total", "prefix", "fields", "explain"}
 
 
 @schemathesis.check

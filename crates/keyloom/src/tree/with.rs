@@ -68,6 +68,12 @@ impl With {
         Ok(with)
     }
 
+    /// Splits a path into the step that it begins with, if that was requested, and the rest.
+    pub(crate) fn first_step<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
+        let step = path.split('.').next().filter(|step| self.steps.contains_key(*step))?;
+        Some((step, path[step.len()..].strip_prefix('.').unwrap_or_default()))
+    }
+
     /// Returns the first requested kind of children.
     pub(crate) fn first_children(&self) -> Option<EntityId> {
         let mut steps = self.steps.values();
@@ -98,7 +104,11 @@ impl Step {
     }
 }
 
-fn check_count(whose: &str, what: &str, (count, count_max): (usize, usize)) -> Result<(), Error> {
+pub(super) fn check_count(
+    whose: &str,
+    what: &str,
+    (count, count_max): (usize, usize),
+) -> Result<(), Error> {
     if count <= count_max {
         return Ok(());
     }

@@ -15,8 +15,11 @@ pub(crate) const TOTAL: &str = "$total";
 /// Beginning of the keys or values of tags.
 pub(crate) const PREFIX: &str = "$prefix";
 
+/// The fields to show.
+pub(crate) const FIELDS: &str = "$fields";
+
 /// Those that fields can be named after.
-const SHARED: [&str; 5] = [LIMIT, CURSOR, REVERSE, TOTAL, PREFIX];
+const SHARED: [&str; 6] = [LIMIT, CURSOR, REVERSE, TOTAL, PREFIX, FIELDS];
 /// Those that keep their names: no field of the same name is a parameter beside them.
 const OTHERS: [&str; 7] = ["with", "explain", "tag", "split", "window", "fill", "around"];
 

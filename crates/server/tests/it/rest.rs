@@ -15,6 +15,7 @@ mod entities;
 mod explain;
 mod fair;
 mod feed;
+mod fields;
 mod formats;
 mod garbage;
 mod idempotency;

@@ -4,7 +4,7 @@ use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model, Presence
 use serde_json::{Value as Json, json};
 
 use super::super::path_queries::PathQueries;
-use super::super::reserved::{CURSOR, LIMIT};
+use super::super::reserved::{CURSOR, FIELDS, LIMIT};
 use super::field::{Form, id, schema};
 use super::sentence::spoken;
 
@@ -229,6 +229,20 @@ pub(crate) fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
     let step = format!("({})", names.join("|"));
     let schema = json!({ "type": "string", "pattern": format!("^({step}(,{step}){{0,3}})?$") });
     (!names.is_empty()).then(|| query("with", &about, schema))
+}
+
+/// The parameter for the fields to show. The pattern has those of the entity itself: which of related
+/// entities can be named depends on `with`.
+pub(crate) fn only_fields(entity: &Entity) -> Parameter {
+    let names = entity.fields.iter().map(|field| field.name.as_str());
+    let names = names.filter(|name| *name != "id");
+    let names: Vec<&str> = ["id", "version"].into_iter().chain(names).collect();
+    let about = "The fields to return, separated by commas; `id` and `version` always are. Fields of an \
+                 entity in `with` have its name before them, with a dot.";
+    let pattern = format!("^({})$", names.join("|"));
+    let item = json!({ "type": "string", "pattern": pattern });
+    let schema = json!({ "type": "array", "items": item, "minItems": 1, "maxItems": 200 });
+    Parameter { values: Values::Joined, ..query(FIELDS, about, schema) }
 }
 
 /// The parameter for the number of results.
