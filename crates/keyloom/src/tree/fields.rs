@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyloom_model::Model;
+use keyloom_model::{Model, Related};
 
 use super::with::{With, check_count};
 use crate::db::unknown;
@@ -53,7 +53,7 @@ impl Fields {
         let (mut place, mut with, mut name) = (self, with, path);
         while let Some((step, rest)) = with.first_step(name) {
             let Some(next) = with.steps.get(step) else { break };
-            if rest.is_empty() {
+            if rest.is_empty() || matches!(next.related, Related::Count(..)) {
                 break;
             }
             place = place.steps.entry(step.to_owned()).or_default();

@@ -36,6 +36,7 @@ mod served;
 mod serving;
 mod shared_tokens;
 mod stages;
+mod together;
 mod tokens;
 mod uniques;
 mod unmatched;

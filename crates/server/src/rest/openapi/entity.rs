@@ -28,7 +28,7 @@ pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
 }
 
 /// A reference to the schema of an entity, or of what is left of it if `fields` is given.
-pub(super) fn shown_or_part(entity: &Entity) -> Json {
+pub(crate) fn shown_or_part(entity: &Entity) -> Json {
     json!({ "anyOf": [reference(entity, ""), reference(entity, ".part")] })
 }
 
@@ -282,8 +282,8 @@ pub(crate) fn explained() -> Json {
     })
 }
 
-/// The member that the parameter `with` requests: for each relation, a referenced entity or a page of
-/// children.
+/// The member that the parameter `with` requests: for each relation, a referenced entity, a page of
+/// children or of a list, or a count.
 fn with_others() -> Json {
     let entity = json!({
         "type": "object",
@@ -298,10 +298,15 @@ fn with_others() -> Json {
         },
         "required": ["items"],
     });
+    let count = json!({
+        "type": "object",
+        "properties": { "count": { "type": "integer", "minimum": 0 } },
+        "required": ["count"],
+    });
     json!({
         "type": "object", "readOnly": true,
-        "description": "Related entities, if requested.",
-        "additionalProperties": { "anyOf": [entity, page] },
+        "description": "Related entities and counts of them, if requested.",
+        "additionalProperties": { "anyOf": [entity, page, count] },
     })
 }
 
