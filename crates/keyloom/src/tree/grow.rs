@@ -46,7 +46,7 @@ pub(super) struct Grower<'a> {
 pub(super) type Key = (EntityId, String);
 
 /// First children of one kind, or entities of a list.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct First {
     pub(super) items: Vec<Record>,
     pub(super) next: Option<String>,

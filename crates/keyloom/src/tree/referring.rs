@@ -11,7 +11,7 @@ use super::grow::{First, Grower, Key};
 use super::with::With;
 use super::{Branch, Tree};
 use crate::answer::Answer;
-use crate::error::Error;
+use crate::error::{Error, TenantProblem};
 
 /// How many reads are made at a time.
 const READS_AT_ONCE: usize = 25;
@@ -108,8 +108,9 @@ impl Grower<'_> {
         let query = query.by(by_name(entity, &list.by), id.as_str());
         let query = query.budget(Budget { rows, ..Budget::STANDARD });
         Box::pin(async move {
-            let page = query.read().await?;
-            Ok(First { items: page.items, next: page.next })
+            let page = of_tenant(query.read().await)?;
+            Ok(page
+                .map_or_else(First::default, |page| First { items: page.items, next: page.next }))
         })
     }
 
@@ -122,7 +123,19 @@ impl Grower<'_> {
         let count = entity.count(count);
         let query = self.db.count(&entity.name, &count.name);
         let query = query.by(by_name(entity, &count.by), id.as_str());
-        Box::pin(async move { Ok(query.whole().await?.to_item(entity, count)) })
+        Box::pin(async move {
+            let number = of_tenant(query.whole().await)?.unwrap_or_default();
+            Ok(number.to_item(entity, count))
+        })
+    }
+}
+
+/// What a query returns; none if no entity of its kind can belong to the tenant, because the tenant fields
+/// of two kinds differ in type: then none refers to this one.
+fn of_tenant<T>(answer: Result<T, Error>) -> Result<Option<T>, Error> {
+    match answer {
+        Err(Error::Tenant { problem: TenantProblem::Unfit, .. }) => Ok(None),
+        answer => answer.map(Some),
     }
 }
 

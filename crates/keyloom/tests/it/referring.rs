@@ -15,6 +15,7 @@ use crate::rig::{each_store, engine, memory_store_at, open, plain_store};
 const FEED: &str = r#"
 [entity.person]
 id = "given"
+path = "/people"
 
 [entity.post]
 id = "given"
@@ -170,7 +171,7 @@ fn other_steps_are_refused() {
     block_on(async {
         let db = open(FEED, Arc::new(memory_store_at(&ManualClock::new()))).await;
         for (with, expected) in [
-            ("likes", "did you mean `likes.count`?"),
+            ("likes", "expected one of `author`, `likes.count`, `comments`, `comment.words`"),
             ("likes.", "has no reference `likes`"),
             ("likes.counts", "has no reference `likes`"),
             ("likes.count.", "`likes.count` is a count, and has no ``"),

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use keyloom::{Branch, Db, Error, Record, Tree};
+use keyloom::{Branch, Counted, Db, Error, Record, TenantProblem, Tree};
 use keyloom_model::{CountId, EntityId, ListId, Model, Related};
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
@@ -328,7 +328,11 @@ impl Naive<'_> {
         let list = entity.list(list);
         let by = &entity.field(list.by[0]).name;
         let query = self.db.list(&entity.name, &list.name).by(by, id).limit(self.limit);
-        let page = block_on(query.read()).expect("a list");
+        let page = block_on(query.read());
+        if is_of_no_tenant(&page) {
+            return Branch { items: vec![], next: None };
+        }
+        let page = page.expect("a list");
         let items = page.items.into_iter().map(|record| self.tree(record, of, rest));
         Branch { items: items.collect(), next: page.next }
     }
@@ -338,6 +342,14 @@ impl Naive<'_> {
         let count = entity.count(count);
         let by = &entity.field(count.by[0]).name;
         let query = self.db.count(&entity.name, &count.name).by(by, id);
-        block_on(query.whole()).expect("a count").to_item(entity, count)
+        let number = block_on(query.whole());
+        let number =
+            if is_of_no_tenant(&number) { Counted::default() } else { number.expect("a count") };
+        number.to_item(entity, count)
     }
+}
+
+/// Whether no entity of the kind can belong to the tenant.
+fn is_of_no_tenant<T>(answer: &Result<T, Error>) -> bool {
+    matches!(answer, Err(Error::Tenant { problem: TenantProblem::Unfit, .. }))
 }

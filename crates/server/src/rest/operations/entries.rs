@@ -42,7 +42,14 @@ impl EntityPart {
         let with = with.join(",");
         let fields = match fields {
             None => Fields::default(),
-            Some(fields) => board.fields(&with, &below_of("fields", fields)?.join(","))?,
+            Some(fields) => {
+                let fields = below_of("fields", fields)?;
+                if fields.contains(&"") {
+                    let detail = "`fields` of a leaderboard are fields of its entities: `of.NAME`.";
+                    return Err(bad_parameter(detail.to_owned()));
+                }
+                board.fields(&with, &fields.join(","))?
+            }
         };
         Ok(Some(EntityPart { with, fields }))
     }

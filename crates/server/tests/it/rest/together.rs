@@ -95,7 +95,7 @@ fn other_entities_of_leaderboards_are_refused() {
         ("with=of.autor", "did you mean `author`?"),
         ("fields=of.text", "add that, or omit `fields`"),
         ("with=of&fields=text", "begins with `of`"),
-        ("with=of&fields=of", "has no field ``"),
+        ("with=of&fields=of,of.text", "`of.NAME`"),
         ("with=of&fields=of.txt", "did you mean `text`?"),
         ("with=of&fields=of.author.name", "`author` in `fields` is not in `with`"),
         ("with=of&with=of", "`with` is given twice"),
