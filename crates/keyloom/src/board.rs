@@ -11,6 +11,7 @@ use crate::db::{Db, unknown};
 use crate::error::Error;
 use crate::read::{Given, by_values};
 use crate::schema::Schema;
+use crate::tree::{Fields, Tree, TreeQuery};
 
 /// The default limit of a page.
 const LIMIT: u32 = 10;
@@ -124,6 +125,50 @@ impl BoardQuery {
             let of = prepared.taken(of);
             Ok(prepared.reader().around(&prepared.request, &of).await?)
         })
+    }
+
+    /// Returns the entity of each entry that was read before, with the related entities that `with` names
+    /// ([`Db::tree`]); none if it is not visible. All of them are one batch of reads. An entry is of an entity
+    /// if the board ranks entities, or the values of a reference.
+    ///
+    /// Entries and entities are of one moment if the query is of a database [at one
+    /// moment](Db::at_one_moment).
+    ///
+    /// # Errors
+    ///
+    /// If the board ranks other values; as [`BoardQuery::read`] and [`Db::tree`].
+    pub fn entities<'a>(
+        &'a self,
+        entries: &'a [Ranked],
+        with: &'a str,
+    ) -> Answer<'a, Vec<Option<Tree>>> {
+        Box::pin(async move {
+            let schema = self.db.shared.schema();
+            let entity = self.ranked_entity(&schema)?;
+            let ids = entries.iter().filter_map(|entry| entry.of.as_s());
+            let ids: Vec<String> = ids.map(str::to_owned).collect();
+            TreeQuery { db: &self.db, entity, with, limit: None }.of_ids(&ids).await
+        })
+    }
+
+    /// The fields to show of the entities of entries, as [`Db::fields`].
+    ///
+    /// # Errors
+    ///
+    /// As [`BoardQuery::entities`] and [`Db::fields`].
+    pub fn fields(&self, with: &str, fields: &str) -> Result<Fields, Error> {
+        let schema = self.db.shared.schema();
+        self.db.fields(self.ranked_entity(&schema)?, with, fields)
+    }
+
+    /// The name of the entities that are ranked.
+    fn ranked_entity<'s>(&self, schema: &'s Schema) -> Result<&'s str, Error> {
+        let (id, board) = self.find(schema)?;
+        let ranked = schema.model().ranked(id, board).ok_or_else(|| Error::Unknown {
+            what: format!("The board `{}` ranks values that are not entities", self.board),
+            help: Some("read it without `with`".to_owned()),
+        })?;
+        Ok(&schema.model().entity(ranked).name)
     }
 
     async fn prepare(&self) -> Result<Prepared, Error> {

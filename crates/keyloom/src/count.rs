@@ -62,6 +62,26 @@ pub struct Counted {
     pub max: Item,
 }
 
+impl Counted {
+    /// Returns the members that responses have of it: `count`, and `sum`, `average`, `min` and `max` of
+    /// fields in external form, if the count has them. `entity` declares the `count`.
+    pub fn to_item(&self, entity: &Entity, count: &Count) -> Item {
+        let mut members = Item::from([("count", Value::from(self.count))]);
+        let aggregates = [
+            ("sum", &count.sums, &self.sums),
+            ("average", &count.sums, &self.averages),
+            ("min", &count.min, &self.min),
+            ("max", &count.max, &self.max),
+        ];
+        for (name, fields, values) in aggregates {
+            if !fields.is_empty() {
+                members.insert(name, Value::M(entity.external_values(values).collect()));
+            }
+        }
+        members
+    }
+}
+
 impl Db {
     /// Starts a query of a count: refine it with its methods, then read it.
     pub fn count(&self, entity: &str, count: &str) -> CountQuery {

@@ -177,7 +177,8 @@ pub enum Error {
     },
     /// A tree has more entities than one call reads: lower the limit, or request less.
     #[error(
-        "The tree has more than {entities_max} entities: lower `limit`, or request less in `with`."
+        "The tree has more than {entities_max} entities, lists and counters: lower `limit`, or request \
+         less in `with`."
     )]
     TreeTooLarge {
         /// The limit.

@@ -152,5 +152,5 @@ pub use read::{ListQuery, Page, WithChildren};
 pub use record::Record;
 pub use stamp::{Entropy, SystemEntropy};
 pub use tags::FindTags;
-pub use tree::{Branch, Tree};
+pub use tree::{Branch, Fields, Tree};
 pub use verify::{Finding, Problem, Remedy, Repair, VerifyPage};

@@ -7,6 +7,7 @@ use keyloom_model::{Entity, Image};
 use keyloom_value::{Item, Value};
 use serde::de::DeserializeOwned;
 
+use crate::Fields;
 use crate::document::{from_item, item_to_json};
 use crate::error::Error;
 use crate::schema::Schema;
@@ -74,6 +75,18 @@ impl Record {
     /// Returns the entity as JSON: times as texts such as `2024-02-29T12:00:00Z`, bytes in base64.
     pub fn to_json(&self) -> String {
         item_to_json(&self.shown())
+    }
+
+    /// Returns the same JSON with these fields only, and with `id` and `version`.
+    pub fn to_json_of(&self, fields: &Fields) -> String {
+        item_to_json(&self.shown_of(fields))
+    }
+
+    /// The external form of some fields of the entity, with `id` and `version`.
+    pub(crate) fn shown_of(&self, fields: &Fields) -> Item {
+        let all = self.declared().to_external(&self.image.fields);
+        let shown = all.into_iter().filter(|(name, _)| fields.has(name.as_str()));
+        self.with_id(shown.collect())
     }
 
     /// The external form of the entity, with `id` and `version`.

@@ -1,7 +1,9 @@
-//! Trees: entities with the targets of their references and with their children, recursively. Each
-//! step is one call, and each entity is read once.
+//! Trees: entities with the targets of their references, with their children, and with lists and counts
+//! of those that refer to them, recursively. Each step is one call, and each entity is read once.
 
+mod fields;
 mod grow;
+mod referring;
 mod with;
 
 use std::collections::BTreeMap;
@@ -14,11 +16,9 @@ use crate::db::{Db, find_entity};
 use crate::document::item_to_json;
 use crate::error::Error;
 use crate::schema::Schema;
+pub use fields::Fields;
 use grow::Grower;
 use with::With;
-
-/// The default number of children of each parent.
-const LIMIT: u32 = 100;
 
 /// An entity with the requested related entities.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,51 +29,78 @@ pub struct Tree {
     pub refs: BTreeMap<String, Option<Tree>>,
     /// Its children, by the name of their kind.
     pub children: BTreeMap<String, Branch>,
+    /// Lists of those that refer to it, by the name of the step.
+    pub lists: BTreeMap<String, Branch>,
+    /// Counts of those that refer to it, by the name of the step: [`Counted::to_item`](crate::Counted::to_item).
+    pub counts: BTreeMap<String, Item>,
 }
 
-/// The first children of one kind.
+/// The first children of one kind, or entities of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// Ordered by id.
+    /// Ordered by id, or as the list is.
     pub items: Vec<Tree>,
-    /// The cursor of the next children, for [`Db::children`] of this kind; absent if there are no more.
+    /// The cursor of the next ones, for [`Db::children`] of this kind or for [`Db::list`] by this entity;
+    /// absent if there are no more.
     pub next: Option<String>,
 }
 
 impl Tree {
     fn new(record: Record) -> Tree {
-        Tree { record, refs: BTreeMap::new(), children: BTreeMap::new() }
+        let (children, lists) = (BTreeMap::new(), BTreeMap::new());
+        Tree { record, refs: BTreeMap::new(), children, lists, counts: BTreeMap::new() }
     }
 
     /// Returns the JSON of [`Record::to_json`] with the related entities under `with`, by name: targets as
-    /// they are, children as `{"items": [...], "next": "..."}`.
+    /// they are, children and lists as `{"items": [...], "next": "..."}`, counts as `{"count": 2}`.
     pub fn to_json(&self) -> String {
-        item_to_json(&self.shown())
+        item_to_json(&self.shown(Fields::WHOLE))
     }
 
-    fn shown(&self) -> Item {
-        let mut item = self.record.shown();
-        if self.refs.is_empty() && self.children.is_empty() {
+    /// Returns the same JSON with these fields only.
+    pub fn to_json_of(&self, fields: &Fields) -> String {
+        item_to_json(&self.shown(fields))
+    }
+
+    fn shown(&self, fields: &Fields) -> Item {
+        let mut item = self.record.shown_of(fields);
+        if self.is_leaf() {
             return item;
         }
-        let refs = self.refs.iter().filter_map(|(name, tree)| Some((name, tree.as_ref()?.shown())));
-        let children = self.children.iter().map(|(name, branch)| (name, branch.shown()));
-        let with = refs.chain(children).map(|(name, item)| (Name::from(name), Value::M(item)));
+        let refs = self
+            .refs
+            .iter()
+            .filter_map(|(name, tree)| Some((name, tree.as_ref()?.shown(fields.after(name)))));
+        let branches =
+            self.branches().map(|(name, branch)| (name, branch.shown(fields.after(name))));
+        let counts = self.counts.iter().map(|(name, count)| (name, count.clone()));
+        let with = refs
+            .chain(branches)
+            .chain(counts)
+            .map(|(name, item)| (Name::from(name), Value::M(item)));
         item.insert("with", Value::M(with.collect()));
         item
+    }
+
+    fn is_leaf(&self) -> bool {
+        self.refs.is_empty() && self.counts.is_empty() && self.branches().next().is_none()
+    }
+
+    fn branches(&self) -> impl Iterator<Item = (&String, &Branch)> {
+        self.children.iter().chain(&self.lists)
     }
 
     /// The number of entities in it.
     fn size(&self) -> usize {
         let refs = self.refs.values().flatten();
-        let children = self.children.values().flat_map(|branch| &branch.items);
+        let children = self.branches().flat_map(|(_, branch)| &branch.items);
         1 + refs.chain(children).map(Tree::size).sum::<usize>()
     }
 }
 
 impl Branch {
-    fn shown(&self) -> Item {
-        let items = Value::L(self.items.iter().map(|tree| Value::M(tree.shown())).collect());
+    fn shown(&self, fields: &Fields) -> Item {
+        let items = Value::L(self.items.iter().map(|tree| Value::M(tree.shown(fields))).collect());
         let mut item = Item::from([("items", items)]);
         if let Some(next) = &self.next {
             item.insert("next", next.as_str());
@@ -84,18 +111,22 @@ impl Branch {
 
 impl Db {
     /// Returns an entity with related entities; none if it does not exist. `with` is a list of paths such
-    /// as `menu_items.recipe,menu_items.menu`: each step is a reference by its field, or the children of
-    /// one kind by the last part of their path (`Model::children`). Each parent has at most `limit`
-    /// children of each kind [default: 100].
+    /// as `menu_items.recipe,menu_items.menu`: each step is a reference by its field, the children of one
+    /// kind by the last part of their path, or a declared list or count of those that refer to the entity
+    /// by one field, as the last step of a path if it is a count: `Model::related` has the names. Each
+    /// entity has at most `limit` children of each kind [default: 100] and entities of each list [default:
+    /// 10].
     ///
     /// The tree is of one moment, if the store has snapshots ([`Db::at_one_moment`]). One read returns the
-    /// entity and its children of one kind; then there is one for every 100 targets of a step, and one for
-    /// each further parent.
+    /// entity and its children of one kind; then there is one for every 100 targets of a step, one for
+    /// each further parent, one for each count of an entity (one for each of its shards), and one of an
+    /// index with one batch for each list of an entity.
     ///
     /// # Errors
     ///
     /// If an entity or step does not exist in the model; [`Error::TreeTooLarge`] if there are more than
-    /// 5,000 entities; if the store fails.
+    /// 5,000 entities, lists and counters together; [`Error::Building`] if a list or a count is not ready;
+    /// if the store fails.
     pub fn tree<'a>(
         &'a self,
         entity: &'a str,
@@ -104,6 +135,20 @@ impl Db {
         limit: Option<u32>,
     ) -> Answer<'a, Option<Tree>> {
         Box::pin(TreeQuery { db: self, entity, with, limit }.tree(id))
+    }
+
+    /// Returns the fields to show of entities of one kind and of those that `with` adds to them
+    /// ([`Record::to_json_of`], [`Tree::to_json_of`]): `name,price,author.name` are two fields of each entity
+    /// and one of its author. An entity that no field is named of is shown whole. They are read whole: the
+    /// cost is the same.
+    ///
+    /// # Errors
+    ///
+    /// If the text is empty, a field does not exist in the model, or a step is not in `with`.
+    pub fn fields(&self, entity: &str, with: &str, fields: &str) -> Result<Fields, Error> {
+        let schema = self.shared.schema();
+        let with = TreeQuery { db: self, entity, with, limit: None }.parse(&schema)?;
+        Fields::parse(schema.model(), &with, fields)
     }
 
     /// Returns the trees of entities of one kind that were read before, such as a page of a list or of
@@ -124,11 +169,11 @@ impl Db {
 }
 
 /// A query of the entities that are related to entities of one kind.
-struct TreeQuery<'q> {
-    db: &'q Db,
-    entity: &'q str,
-    with: &'q str,
-    limit: Option<u32>,
+pub(crate) struct TreeQuery<'q> {
+    pub(crate) db: &'q Db,
+    pub(crate) entity: &'q str,
+    pub(crate) with: &'q str,
+    pub(crate) limit: Option<u32>,
 }
 
 impl TreeQuery<'_> {
@@ -136,7 +181,7 @@ impl TreeQuery<'_> {
         let schema = self.db.shared.schema();
         let with = self.parse(&schema)?;
         let moment = self.db.at_one_moment().await?;
-        let mut grower = Grower::new(&moment, &schema, self.limit.unwrap_or(LIMIT));
+        let mut grower = Grower::new(&moment, &schema, self.limit);
         let Some(root) = grower.root(id, &with).await? else { return Ok(None) };
         Ok(grower.grow(vec![root], &with).await?.pop())
     }
@@ -149,7 +194,19 @@ impl TreeQuery<'_> {
             let help = Some("request each kind separately".to_owned());
             return Err(Error::Unknown { what, help });
         }
-        Grower::new(self.db, &schema, self.limit.unwrap_or(LIMIT)).grow(records, &with).await
+        Grower::new(self.db, &schema, self.limit).grow(records, &with).await
+    }
+
+    /// Returns the trees of the entities with these ids; none for those that are not visible.
+    pub(crate) async fn of_ids(self, ids: &[String]) -> Result<Vec<Option<Tree>>, Error> {
+        let schema = self.db.shared.schema();
+        let with = self.parse(&schema)?;
+        let mut grower = Grower::new(self.db, &schema, self.limit);
+        let found = grower.fetch(with.entity, ids.iter().cloned().collect()).await?;
+        let grown = grower.grow(found, &with).await?.into_iter();
+        let grown: BTreeMap<String, Tree> =
+            grown.map(|tree| (tree.record.id().to_owned(), tree)).collect();
+        Ok(ids.iter().map(|id| grown.get(id).cloned()).collect())
     }
 
     fn parse(&self, schema: &Schema) -> Result<With, Error> {

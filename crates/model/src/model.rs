@@ -12,6 +12,7 @@ mod id;
 mod list;
 mod literal;
 mod pattern;
+mod related;
 mod search;
 mod tags;
 mod transition;
@@ -31,6 +32,7 @@ pub use id::{BoardId, CountId, EntityId, FieldId, ListId, SearchId, UniqueId};
 pub use list::{Direction, List, OrderBy, PathPart, Test};
 pub use literal::{DefaultValue, Literal};
 pub(crate) use pattern::{Pattern, PatternRule};
+pub use related::Related;
 pub(crate) use search::{LANGUAGES, Language};
 pub use search::{Search, Term};
 pub use tags::TagCombination;
@@ -90,6 +92,19 @@ impl Model {
             let (board, _) = entity.boards().find(|(_, board)| board.name == name)?;
             Some((id, board))
         })
+    }
+
+    /// The entity that the entries of a board are: the target of the reference whose values it ranks, or
+    /// the entity itself; none if it ranks other values.
+    pub fn ranked(&self, id: EntityId, board: BoardId) -> Option<EntityId> {
+        let entity = self.entity(id);
+        match entity.board(board).ranking {
+            Ranking::Field(_) => Some(id),
+            Ranking::Count(field) => match entity.field(field).of {
+                FieldType::Ref(target, _) => Some(target),
+                _ => None,
+            },
+        }
     }
 
     /// The handlers, in the order of the file.

@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use keyloom_model::EntityId;
+use keyloom_model::{CountId, EntityId, EntityKey, ListId, Related};
 use keyloom_query::{Children, FamilyRequest, Reader};
 use keyloom_store::yield_point;
-use keyloom_value::Value;
+use keyloom_value::{Item, Value};
 
-use super::with::{Relation, With};
+use super::referring::Referring;
+use super::with::With;
 use super::{Branch, Tree};
 use crate::Record;
 use crate::db::Db;
@@ -17,38 +18,53 @@ use crate::error::Error;
 use crate::read::{record, records};
 use crate::schema::Schema;
 
-/// The maximum number of entities that one call returns.
+/// The default number of children of each parent.
+const LIMIT: u32 = 100;
+/// The maximum number of entities that one call returns, with the lists and counters that it reads.
 const ENTITIES_MAX: usize = 5000;
 
 /// The state that the steps of one call share.
 pub(super) struct Grower<'a> {
-    db: &'a Db,
-    schema: &'a Arc<Schema>,
+    pub(super) db: &'a Db,
+    pub(super) schema: &'a Arc<Schema>,
     reader: Reader<'a>,
-    limit: u32,
-    /// How many more entities are allowed.
+    /// How many children, or entities of a list, each entity has.
+    pub(super) limit: Option<u32>,
+    /// How many more entities, lists and counters are allowed.
     left: usize,
     /// Everything that was read; none if it is invisible.
     met: BTreeMap<Key, Option<Record>>,
     /// First children of one kind, by their parent.
-    pages: BTreeMap<(Key, EntityId), Page>,
+    children: BTreeMap<(Key, EntityId), First>,
+    /// First entities of lists, by whom they refer to.
+    pub(super) lists: BTreeMap<(Key, (EntityId, ListId)), First>,
+    /// Counts, by whom the counted refer to.
+    pub(super) counts: BTreeMap<(Key, (EntityId, CountId)), Item>,
 }
 
 /// An entity of this tenant, or a shared one.
-type Key = (EntityId, String);
+pub(super) type Key = (EntityId, String);
 
-/// First children of one kind.
-#[derive(Clone)]
-struct Page {
-    items: Vec<Record>,
-    next: Option<String>,
+/// First children of one kind, or entities of a list.
+#[derive(Clone, Default)]
+pub(super) struct First {
+    pub(super) items: Vec<Record>,
+    pub(super) next: Option<String>,
 }
 
 impl<'a> Grower<'a> {
-    pub(super) fn new(db: &'a Db, schema: &'a Arc<Schema>, limit: u32) -> Grower<'a> {
-        let reader = db.reader(schema);
-        let (met, pages) = (BTreeMap::new(), BTreeMap::new());
-        Grower { db, schema, reader, limit, left: ENTITIES_MAX, met, pages }
+    pub(super) fn new(db: &'a Db, schema: &'a Arc<Schema>, limit: Option<u32>) -> Grower<'a> {
+        Grower {
+            db,
+            schema,
+            reader: db.reader(schema),
+            limit,
+            left: ENTITIES_MAX,
+            met: BTreeMap::new(),
+            children: BTreeMap::new(),
+            lists: BTreeMap::new(),
+            counts: BTreeMap::new(),
+        }
     }
 
     /// Reads the root, and the first kind of its children in the same read.
@@ -58,13 +74,12 @@ impl<'a> Grower<'a> {
             let row = self.reader.get(&key).await?;
             return Ok(row.map(|row| record(self.schema, row)));
         };
-        let request =
-            FamilyRequest { parent: key, children: Children::Of(kind), limit: self.limit };
+        let request = self.children_request(key, kind);
         let family = self.reader.family(&request, &self.db.shared.cursor_key).await?;
         let Some(family) = family else { return Ok(None) };
         let items = records(self.schema, family.children).await;
-        let page = Page { items, next: family.next };
-        self.pages.insert(((with.entity, id.to_owned()), kind), page);
+        let first = First { items, next: family.next };
+        self.children.insert(((with.entity, id.to_owned()), kind), first);
         Ok(Some(record(self.schema, family.parent)))
     }
 
@@ -81,10 +96,18 @@ impl<'a> Grower<'a> {
         }
         let mut trees: Vec<Tree> = records.into_iter().map(Tree::new).collect();
         for (name, step) in &with.steps {
-            match step.relation {
-                Relation::Reference => self.grow_refs(&mut trees, (name, &step.with)).await?,
-                Relation::Children => {
+            match step.related {
+                Related::Reference(_) => self.grow_refs(&mut trees, (name, &step.with)).await?,
+                Related::Children(_) => {
                     self.grow_children(&mut trees, (name, with), &step.with).await?;
+                }
+                Related::List(entity, list) => {
+                    let of = Referring { name, target: with.entity, of: (entity, list) };
+                    self.grow_lists(&mut trees, of, &step.with).await?;
+                }
+                Related::Count(entity, count) => {
+                    let of = Referring { name, target: with.entity, of: (entity, count) };
+                    self.grow_counts(&mut trees, of).await?;
                 }
             }
         }
@@ -139,7 +162,7 @@ impl<'a> Grower<'a> {
     }
 
     /// Reads the visible entities among these ids.
-    async fn fetch(
+    pub(super) async fn fetch(
         &mut self,
         entity: EntityId,
         ids: BTreeSet<String>,
@@ -157,33 +180,35 @@ impl<'a> Grower<'a> {
         Ok(keys.iter().filter_map(|key| self.met.get(key)?.clone()).collect())
     }
 
-    async fn first_children(&mut self, parent: Key, kind: EntityId) -> Result<Page, Error> {
+    async fn first_children(&mut self, parent: Key, kind: EntityId) -> Result<First, Error> {
         let place = (parent, kind);
-        if let Some(page) = self.pages.get(&place) {
+        if let Some(page) = self.children.get(&place) {
             return Ok(page.clone());
         }
         let (entity, id) = &place.0;
-        let request = FamilyRequest {
-            parent: self.db.scope(self.schema).key(*entity, id.as_str())?,
-            children: Children::Of(kind),
-            limit: self.limit,
-        };
+        let parent = self.db.scope(self.schema).key(*entity, id.as_str())?;
+        let request = self.children_request(parent, kind);
         let page = self.reader.first_children(&request, &self.db.shared.cursor_key).await?;
         let items = records(self.schema, page.children).await;
-        let page = Page { items, next: page.next };
-        self.pages.insert(place, page.clone());
-        Ok(page)
+        let first = First { items, next: page.next };
+        self.children.insert(place, first.clone());
+        Ok(first)
+    }
+
+    fn children_request(&self, parent: EntityKey, kind: EntityId) -> FamilyRequest {
+        let limit = self.limit.unwrap_or(LIMIT);
+        FamilyRequest { parent, children: Children::Of(kind), limit }
     }
 
     /// Fails if so many more entities exceed the limit.
-    fn check(&self, entities: usize) -> Result<(), Error> {
+    pub(super) fn check(&self, entities: usize) -> Result<(), Error> {
         match entities <= self.left {
             true => Ok(()),
             false => Err(Error::TreeTooLarge { entities_max: ENTITIES_MAX }),
         }
     }
 
-    fn spend(&mut self, entities: usize) -> Result<(), Error> {
+    pub(super) fn spend(&mut self, entities: usize) -> Result<(), Error> {
         self.check(entities)?;
         self.left -= entities;
         Ok(())

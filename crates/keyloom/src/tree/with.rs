@@ -3,12 +3,15 @@
 //! ```text
 //! with = path { "," path }
 //! path = step { "." step }
-//! step = a reference of the entity by its field, or its children by their name
+//! step = a reference of the entity by its field, its children by their name, or a list or a count of
+//!        those that refer to it by its name, which may contain dots (`Model::related`)
 //! ```
+//!
+//! A path begins with the longest name that it can begin with.
 
 use std::collections::BTreeMap;
 
-use keyloom_model::{EntityId, FieldType, Model};
+use keyloom_model::{EntityId, Model, Related};
 
 use crate::db::unknown;
 use crate::error::Error;
@@ -28,17 +31,9 @@ pub(crate) struct With {
 /// One step, and the steps after it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Step {
-    pub(crate) relation: Relation,
+    /// How it leads to related entities.
+    pub(crate) related: Related,
     pub(crate) with: With,
-}
-
-/// How a step leads to related entities.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Relation {
-    /// By the reference in the field with the step's name.
-    Reference,
-    /// From the parent to its children.
-    Children,
 }
 
 impl With {
@@ -55,50 +50,78 @@ impl With {
         check_count("`with`", "paths", (text.split(',').count(), PATHS_MAX))?;
         for path in text.split(',') {
             check_count("A path of `with`", "steps", (path.split('.').count(), STEPS_MAX))?;
-            let mut place = &mut with;
-            for name in path.split('.') {
-                if !place.steps.contains_key(name) {
-                    let step = Step::find(model, place.entity, name)?;
-                    place.steps.insert(name.to_owned(), step);
+            let (mut place, mut rest) = (&mut with, Some(path));
+            while let Some(path) = rest {
+                let step = Step::find(model, place.entity, path)?;
+                rest = path[step.name.len()..].strip_prefix('.');
+                if let (Related::Count(..), Some(after)) = (step.related, rest) {
+                    let what = format!("`{}` is a count, and has no `{after}`", step.name);
+                    let help = Some("end the path at the count".to_owned());
+                    return Err(Error::Unknown { what, help });
                 }
-                let Some(step) = place.steps.get_mut(name) else { break };
-                place = &mut step.with;
+                let next =
+                    || Step { related: step.related, with: With::nothing(step.related.entity()) };
+                place = &mut place.steps.entry(step.name).or_insert_with(next).with;
             }
         }
         Ok(with)
     }
 
+    /// Splits a path into the longest requested step that it begins with, and the rest.
+    pub(crate) fn first_step<'p>(&self, path: &'p str) -> Option<(&'p str, &'p str)> {
+        let name = longest(self.steps.keys().map(String::as_str), path)?;
+        let (step, rest) = path.split_at(name.len());
+        Some((step, rest.strip_prefix('.').unwrap_or_default()))
+    }
+
     /// Returns the first requested kind of children.
     pub(crate) fn first_children(&self) -> Option<EntityId> {
-        let mut steps = self.steps.values();
-        let step = steps.find(|step| step.relation == Relation::Children)?;
-        Some(step.with.entity)
+        self.steps.values().find_map(|step| match step.related {
+            Related::Children(kind) => Some(kind),
+            Related::Reference(_) | Related::List(..) | Related::Count(..) => None,
+        })
     }
 }
 
+/// A step of the model by its name.
+struct FoundStep {
+    name: String,
+    related: Related,
+}
+
 impl Step {
-    fn find(model: &Model, entity: EntityId, name: &str) -> Result<Step, Error> {
-        let declared = model.entity(entity);
-        let references = declared.fields.iter().filter_map(|field| match field.of {
-            FieldType::Ref(target, _) => Some((field.name.clone(), Relation::Reference, target)),
-            _ => None,
-        });
-        let children = model.children(entity).into_iter();
-        let children = children.map(|(name, kind)| (name, Relation::Children, kind));
-        let all: Vec<(String, Relation, EntityId)> = references.chain(children).collect();
-        match all.iter().find(|(other, ..)| other == name) {
-            Some((_, relation, target)) => {
-                Ok(Step { relation: *relation, with: With::nothing(*target) })
-            }
+    /// Finds the step that a path begins with.
+    fn find(model: &Model, entity: EntityId, path: &str) -> Result<FoundStep, Error> {
+        let all = model.related(entity);
+        let names = || all.iter().map(|(name, _)| name.as_str());
+        let name = longest(names(), path);
+        match all.iter().find(|(other, _)| Some(other.as_str()) == name) {
+            Some((name, related)) => Ok(FoundStep { name: name.clone(), related: *related }),
             None => {
-                let what = format!("`{}` has no reference or children `{name}`", declared.name);
-                Err(unknown(what, name, all.iter().map(|(other, ..)| other.as_str())))
+                let name = path.split('.').next().unwrap_or_default();
+                let declared = &model.entity(entity).name;
+                let what = format!(
+                    "`{declared}` has no reference `{name}`, and no children, list or count of this name"
+                );
+                Err(unknown(what, name, names()))
             }
         }
     }
 }
 
-fn check_count(whose: &str, what: &str, (count, count_max): (usize, usize)) -> Result<(), Error> {
+/// The longest of these names that a path begins with.
+fn longest<'n>(names: impl Iterator<Item = &'n str>, path: &str) -> Option<&'n str> {
+    let begins = |name: &&str| {
+        path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    names.filter(begins).max_by_key(|name| name.len())
+}
+
+pub(super) fn check_count(
+    whose: &str,
+    what: &str,
+    (count, count_max): (usize, usize),
+) -> Result<(), Error> {
     if count <= count_max {
         return Ok(());
     }

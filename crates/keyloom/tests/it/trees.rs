@@ -5,19 +5,19 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use keyloom::{Branch, Db, Error, Record, Tree};
-use keyloom_model::{EntityId, FieldType, Model};
+use keyloom::{Branch, Counted, Db, Error, Record, TenantProblem, Tree};
+use keyloom_model::{CountId, EntityId, ListId, Model, Related};
 use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
 use keyloom_testkit::{ManualClock, Random};
-use keyloom_value::Value;
+use keyloom_value::{Item, Value};
 use pollster::block_on;
 use proptest::prelude::*;
 use serde_json::json;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::{each_store, memory_store_at, open, open_at};
+use crate::rig::{each_store, engine_at, memory_store_at, open, open_at, plain_store};
 use crate::world::{Readable, World};
 
 const KITCHEN: &str = include_str!("../../../../apps/kitchen/model.toml");
@@ -153,29 +153,114 @@ fn trees_can_be_read_from_any_thread() {
 #[test]
 fn trees_equal_entities_fetched_one_by_one() {
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 10..50_usize);
-    let reached = Cell::new(0);
-    for_all(150, histories, |(Readable(draft), seed, steps)| {
-        let mut random = Random::new(seed);
-        let clock = ManualClock::new();
-        let mut world = World::new(&draft.text(), Arc::new(memory_store_at(&clock)), &clock);
-        for _ in 0..steps {
-            take_step(&mut world, &mut random);
-        }
-        reached.set(reached.get() + check_trees(&world, &mut random));
+    let reached = Cell::new(Reached::default());
+    for_all(210, histories, |(Readable(draft), seed, steps)| {
+        play(&draft.text(), (seed, steps), &reached);
     });
-    assert!(reached.get() > 0, "no tree has three levels");
+    let Reached { deep, lists, .. } = reached.get();
+    assert!(deep > 0, "no tree has three levels");
+    assert!(lists > 0, "no list in a tree has entities");
+}
+
+/// Entities that refer to each other, with lists and counts of all kinds.
+const FEED: &str = r#"
+[entity.person]
+path = "/people"
+expires = "until"
+fields.until = "time?"
+
+[entity.post]
+parent = "person"
+on_parent_delete = "cascade"
+fields.replies_to = "ref post clear?"
+fields.size       = "int 0..9"
+fields.hidden     = "bool = false"
+list.shown = { by = "person", where = { hidden = false } }
+
+[entity.post.list.replies]
+path   = "/posts/{replies_to}/replies"
+by     = "replies_to"
+order  = "-size"
+shards = 3
+
+[entity.post.count.replies]
+path   = "/posts/{replies_to}/replies/count"
+by     = "replies_to"
+sum    = "size"
+min    = "size"
+shards = 3
+
+[entity.post.count.of_person]
+path  = "/people/{person}/posts/count"
+by    = "person"
+split = "size"
+where = { hidden = false }
+
+[entity.like]
+fields.person = "ref person cascade"
+fields.post   = "ref post cascade"
+fields.at     = "time = now"
+list.liked    = { path = "/people/{person}/liked", by = "person", order = "at" }
+count.of_post = { path = "/posts/{post}/likes/count", by = "post", window = "day", of = "at" }
+"#;
+
+#[test]
+fn lists_and_counts_in_trees_equal_those_that_are_read_one_by_one() {
+    let reached = Cell::new(Reached::default());
+    for_all(300, (any::<u64>().no_shrink(), 30..80_usize), |(seed, steps)| {
+        play(FEED, (seed, steps), &reached);
+    });
+    let Reached { deep, lists, counts } = reached.get();
+    assert!(deep > 5 && lists > 5 && counts > 5, "{deep}, {lists}, {counts}");
+}
+
+/// Runs a random history, and checks trees of all that is left.
+fn play(model: &str, (seed, steps): (u64, usize), reached: &Cell<Reached>) {
+    let mut random = Random::new(seed);
+    let clock = ManualClock::new();
+    let store: Arc<dyn Store> = match seed % 3 {
+        0 => Arc::new(engine_at(&clock)),
+        1 => plain_store(&clock),
+        _ => Arc::new(memory_store_at(&clock)),
+    };
+    let mut world = World::new(model, store, &clock);
+    for _ in 0..steps {
+        take_step(&mut world, &mut random);
+    }
+    check_trees(&world, &mut random, reached);
+}
+
+/// How many trees were of interest.
+#[derive(Clone, Copy, Default)]
+struct Reached {
+    /// They had three levels or more.
+    deep: usize,
+    /// They had a list with entities.
+    lists: usize,
+    /// They had a count above 0.
+    counts: usize,
 }
 
 /// How many levels a tree has.
 fn depth(tree: &Tree) -> usize {
     let refs = tree.refs.values().flatten();
-    let children = tree.children.values().flat_map(|branch| &branch.items);
+    let children = tree.children.values().chain(tree.lists.values());
+    let children = children.flat_map(|branch| &branch.items);
     1 + refs.chain(children).map(depth).max().unwrap_or(0)
 }
 
-/// Checks a random tree of every entity; returns how many had three levels or more.
-fn check_trees(world: &World, random: &mut Random) -> usize {
-    let mut deep = 0;
+impl Reached {
+    fn add(&mut self, tree: &Tree) {
+        self.deep += usize::from(depth(tree) > 2);
+        self.lists += tree.lists.values().filter(|list| !list.items.is_empty()).count();
+        let zero = Value::from(0);
+        let is_above = |count: &&Item| count.get("count").is_some_and(|count| *count != zero);
+        self.counts += tree.counts.values().filter(is_above).count();
+    }
+}
+
+/// Checks a random tree of every entity.
+fn check_trees(world: &World, random: &mut Random, reached: &Cell<Reached>) {
     let model = &world.naive.model;
     for thing in &world.naive.things {
         let db = world.db(thing.key.tenant.as_ref());
@@ -183,45 +268,54 @@ fn check_trees(world: &World, random: &mut Random) -> usize {
         let entity = model.find(kind).expect("it is in the model");
         let paths: Vec<Vec<String>> =
             (0..random.index(4)).map(|_| path(model, entity, random)).collect();
-        let paths: Vec<Vec<String>> = paths.into_iter().filter(|path| !path.is_empty()).collect();
+        let paths: Vec<Vec<String>> =
+            paths.into_iter().filter(|path| is_read_as(path, model, entity)).collect();
         let text: Vec<String> = paths.iter().map(|path| path.join(".")).collect();
         let text = text.join(",");
         let limit = 1 + u32::try_from(random.below(4)).expect("small");
         let found = block_on(db.tree(kind, id, &text, Some(limit))).expect("a tree");
         let root = block_on(db.get(kind, id)).expect("it is read");
-        deep += usize::from(found.as_ref().is_some_and(|tree| depth(tree) > 2));
+        let mut so_far = reached.get();
+        found.iter().for_each(|tree| so_far.add(tree));
+        reached.set(so_far);
         let naive = Naive { db: &db, model, limit };
         let expected = root.clone().map(|root| naive.tree(root, entity, &paths));
         assert_eq!(found, expected, "{kind} {id} with {text}");
         let trees = db.trees(kind, root.into_iter().collect(), &text, Some(limit));
         assert_eq!(block_on(trees).expect("trees"), Vec::from_iter(expected));
     }
-    deep
-}
-
-/// The names of all steps from an entity, and where they lead.
-fn steps(model: &Model, entity: EntityId) -> Vec<(String, Result<EntityId, EntityId>)> {
-    let fields = model.entity(entity).fields.iter().filter_map(|field| match field.of {
-        FieldType::Ref(target, _) => Some((field.name.clone(), Ok(target))),
-        _ => None,
-    });
-    let children = model.children(entity).into_iter();
-    fields.chain(children.map(|(name, child)| (name, Err(child)))).collect()
 }
 
 /// A random path.
 fn path(model: &Model, mut entity: EntityId, random: &mut Random) -> Vec<String> {
     let mut path = vec![];
     for _ in 0..1 + random.index(4) {
-        let steps = steps(model, entity);
+        let steps = model.related(entity);
         if steps.is_empty() {
             break;
         }
-        let (name, Ok(next) | Err(next)) = random.pick(&steps).clone();
+        let (name, next) = random.pick(&steps).clone();
         path.push(name);
-        entity = next;
+        entity = next.entity();
+        if matches!(next, Related::Count(..)) {
+            break;
+        }
     }
     path
+}
+
+/// Whether the text of a path means these steps: names can contain dots; the longest one counts.
+fn is_read_as(path: &[String], model: &Model, mut entity: EntityId) -> bool {
+    let text = path.join(".") + ".";
+    let mut rest = text.as_str();
+    for step in path {
+        let related = model.related(entity);
+        let begins = |(name, _): &&(String, Related)| rest.starts_with(&format!("{name}."));
+        let longest = related.iter().filter(begins).max_by_key(|(name, _)| name.len());
+        let Some((_, related)) = longest.filter(|(name, _)| name == step) else { return false };
+        (entity, rest) = (related.entity(), &rest[step.len() + 1..]);
+    }
+    !path.is_empty() && text.matches('.').count() <= 8
 }
 
 /// Assembles trees from entities fetched one by one.
@@ -233,22 +327,43 @@ struct Naive<'a> {
 
 impl Naive<'_> {
     fn tree(&self, record: Record, entity: EntityId, paths: &[Vec<String>]) -> Tree {
-        let (mut refs, mut children) = (BTreeMap::new(), BTreeMap::new());
-        for (name, to) in steps(self.model, entity) {
+        let mut tree = Tree {
+            record,
+            refs: BTreeMap::new(),
+            children: BTreeMap::new(),
+            lists: BTreeMap::new(),
+            counts: BTreeMap::new(),
+        };
+        for (name, to) in self.model.related(entity) {
             let begun = paths.iter().filter(|path| path.first() == Some(&name));
             let rest: Vec<Vec<String>> = begun.map(|path| path[1..].to_vec()).collect();
             if rest.is_empty() {
                 continue;
             }
+            let record = &tree.record;
             match to {
-                Ok(target) => drop(refs.insert(name.clone(), {
+                Related::Reference(target) => {
                     let id = record.get(&name).and_then(Value::as_s);
-                    id.and_then(|id| self.get(target, id)).map(|r| self.tree(r, target, &rest))
-                })),
-                Err(child) => drop(children.insert(name, self.branch(&record, child, &rest))),
+                    let target = id
+                        .and_then(|id| self.get(target, id))
+                        .map(|record| self.tree(record, target, &rest));
+                    tree.refs.insert(name, target);
+                }
+                Related::Children(child) => {
+                    let branch = self.children(record, child, &rest);
+                    tree.children.insert(name, branch);
+                }
+                Related::List(of, list) => {
+                    let branch = self.list(record.id(), (of, list), &rest);
+                    tree.lists.insert(name, branch);
+                }
+                Related::Count(of, count) => {
+                    let count = self.count(record.id(), (of, count));
+                    tree.counts.insert(name, count);
+                }
             }
         }
-        Tree { record, refs, children }
+        tree
     }
 
     fn get(&self, entity: EntityId, id: &str) -> Option<Record> {
@@ -256,11 +371,41 @@ impl Naive<'_> {
         block_on(self.db.get(name, id)).expect("it is read")
     }
 
-    fn branch(&self, parent: &Record, child: EntityId, rest: &[Vec<String>]) -> Branch {
+    fn children(&self, parent: &Record, child: EntityId, rest: &[Vec<String>]) -> Branch {
         let name = &self.model.entity(child).name;
         let page = self.db.children(parent.entity(), parent.id(), Some(name), (self.limit, None));
         let page = block_on(page).expect("children").expect("the parent exists");
         let items = page.items.into_iter().map(|record| self.tree(record, child, rest));
         Branch { items: items.collect(), next: page.next }
     }
+
+    fn list(&self, id: &str, (of, list): (EntityId, ListId), rest: &[Vec<String>]) -> Branch {
+        let entity = self.model.entity(of);
+        let list = entity.list(list);
+        let by = &entity.field(list.by[0]).name;
+        let query = self.db.list(&entity.name, &list.name).by(by, id).limit(self.limit);
+        let page = block_on(query.read());
+        if is_of_no_tenant(&page) {
+            return Branch { items: vec![], next: None };
+        }
+        let page = page.expect("a list");
+        let items = page.items.into_iter().map(|record| self.tree(record, of, rest));
+        Branch { items: items.collect(), next: page.next }
+    }
+
+    fn count(&self, id: &str, (of, count): (EntityId, CountId)) -> Item {
+        let entity = self.model.entity(of);
+        let count = entity.count(count);
+        let by = &entity.field(count.by[0]).name;
+        let query = self.db.count(&entity.name, &count.name).by(by, id);
+        let number = block_on(query.whole());
+        let number =
+            if is_of_no_tenant(&number) { Counted::default() } else { number.expect("a count") };
+        number.to_item(entity, count)
+    }
+}
+
+/// Whether no entity of the kind can belong to the tenant.
+fn is_of_no_tenant<T>(answer: &Result<T, Error>) -> bool {
+    matches!(answer, Err(Error::Tenant { problem: TenantProblem::Unfit, .. }))
 }

@@ -88,6 +88,11 @@ impl<'l> CountKeys<'l> {
         partitions(partition, self.layout.shards(count.shards), || name_of_count(entity, count))
     }
 
+    /// The number of shards that each counter is spread over.
+    pub fn shard_count(&self, entity: EntityId, count: CountId) -> u32 {
+        self.layout.shards(self.layout.model().entity(entity).count(count).shards)
+    }
+
     /// The prefix of the sort keys of the counters that are kept by these fields and have these values
     /// of the first of them. After a value for each field, there may be the beginning of a window, then
     /// the value that is kept in order.

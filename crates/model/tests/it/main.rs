@@ -14,6 +14,7 @@ mod layouts;
 mod patterns;
 mod random_entity;
 mod read_only;
+mod related;
 mod relative;
 mod round_trip;
 mod templates;

@@ -9,12 +9,13 @@ use hyper::header::{
     CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION,
 };
 use hyper::{Method, StatusCode};
-use keyloom::{Db, Item, Record, json_to_item};
+use keyloom::{Db, Fields, Item, Record, json_to_item};
+use keyloom_model::Entity;
 use tokio::sync::mpsc;
 
 use super::caller::Caller;
 use super::problem::{Kind, Problem};
-use super::reserved::{self, LIMIT, REVERSE, shown};
+use super::reserved::{self, FIELDS, LIMIT, REVERSE, shown};
 use crate::http::edge::Origin;
 
 /// A request to an operation.
@@ -128,6 +129,13 @@ impl Call {
             }
             limit => Ok(limit),
         }
+    }
+
+    /// The requested fields of entities and of those that `with` adds to them; all of them by default.
+    pub(crate) fn fields(&self, entity: &Entity) -> Result<Fields, Problem> {
+        let Some(fields) = self.parameter(FIELDS)? else { return Ok(Fields::default()) };
+        let with = self.parameter("with")?.unwrap_or_default();
+        Ok(self.db.fields(&entity.name, with, fields)?)
     }
 
     /// Rejects all other parameters.
@@ -277,6 +285,11 @@ impl Reply {
     /// An entity, with its version as a tag.
     pub(crate) fn record(status: StatusCode, record: &Record) -> Reply {
         Reply::json(status, record.to_json()).with(ETAG, tag(record))
+    }
+
+    /// Some fields of an entity, with its version as a tag.
+    pub(crate) fn record_of(record: &Record, fields: &Fields) -> Reply {
+        Reply::json(StatusCode::OK, record.to_json_of(fields)).with(ETAG, tag(record))
     }
 
     pub(crate) fn with(mut self, name: HeaderName, value: impl Into<String>) -> Reply {

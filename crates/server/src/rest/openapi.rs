@@ -20,12 +20,12 @@ pub(super) use body::Body;
 pub(super) use describe::{Described, describe};
 pub(super) use description::{Description, Group, PathValues, TakenId};
 pub(super) use document::document;
-pub(super) use entity::{explained, or_named, reference};
+pub(super) use entity::{explained, or_named, reference, shown_or_part};
 pub(super) use field::{Form, id, schema, with};
 pub(super) use headers::{AnswerHeader, header, if_changed, if_match, version_tags};
 pub(super) use parameter::{
-    Location, Parameter, Values, cursor, flag, limit, of_queries, of_searches, of_tags, one_value,
-    query, with_others,
+    Location, Parameter, Values, cursor, field_names, flag, limit, of_queries, of_searches,
+    of_tags, one_value, only_fields, query, related_names, with_others,
 };
 pub(super) use problems::{BODY, CHANGE, VERSIONED, of_document, of_list, of_new};
 pub(super) use sentence::{capital, names, rule, spoken, with_article};

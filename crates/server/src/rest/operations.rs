@@ -12,6 +12,7 @@ mod create;
 mod create_token;
 mod delete;
 mod docs;
+mod entries;
 mod health;
 mod job;
 mod list;

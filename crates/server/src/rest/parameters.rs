@@ -18,10 +18,10 @@ use super::call::{Call, bad_parameter, cut};
 use super::filter::{facet_values, search_parameters, tag_filter, tag_parameters};
 use super::path_queries::{PathQueries, Wanted};
 use super::problem::Problem;
-use super::reserved::{CURSOR, LIMIT, REVERSE, TOTAL};
+use super::reserved::{CURSOR, FIELDS, LIMIT, REVERSE, TOTAL};
 
 /// Parameters of every list that are not fields.
-const PAGING: [&str; 4] = [LIMIT, CURSOR, REVERSE, "with"];
+const PAGING: [&str; 5] = [LIMIT, CURSOR, REVERSE, "with", FIELDS];
 
 /// The query that answers a request.
 #[derive(Debug)]

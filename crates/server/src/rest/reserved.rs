@@ -14,12 +14,13 @@ pub(crate) const REVERSE: &str = "$reverse";
 pub(crate) const TOTAL: &str = "$total";
 /// Beginning of the keys or values of tags.
 pub(crate) const PREFIX: &str = "$prefix";
-
 /// Words to look for.
 pub(crate) const SEARCH: &str = "$q";
+/// The fields to show.
+pub(crate) const FIELDS: &str = "$fields";
 
 /// Those that fields can be named after.
-const SHARED: [&str; 6] = [LIMIT, CURSOR, REVERSE, TOTAL, PREFIX, SEARCH];
+const SHARED: [&str; 7] = [LIMIT, CURSOR, REVERSE, TOTAL, PREFIX, FIELDS, SEARCH];
 /// Those that keep their names: no field of the same name is a parameter beside them.
 const OTHERS: [&str; 7] = ["with", "explain", "tag", "split", "window", "fill", "around"];
 

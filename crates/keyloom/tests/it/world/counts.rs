@@ -3,7 +3,7 @@
 
 use std::cmp::Ordering;
 
-use keyloom::{BoardQuery, CountQuery, Counted, Ranked};
+use keyloom::{BoardQuery, CountQuery, Counted, Db, Ranked};
 use keyloom_model::{Board, Count, Entity, FieldId, FieldType, Ranking, Test, Window};
 use keyloom_testkit::Random;
 use keyloom_value::{Item, Number, Value};
@@ -83,6 +83,7 @@ impl World {
             }
             let expected = self.naive.ranked(&things, board.ranking);
             assert_eq!(read_board(&query, random), expected, "{query:?} of {things:?}");
+            check_entities(&self.db(tenant), &query, board, &expected);
             for (place, one) in expected.iter().enumerate() {
                 let alone = block_on(query.rank(one.of.clone())).expect("a rank is read");
                 assert_eq!(alone.as_ref(), Some(one), "{query:?} of {things:?}");
@@ -94,6 +95,24 @@ impl World {
                 assert_eq!(around.as_deref(), Some(part), "{query:?} around {one:?}");
             }
         }
+    }
+}
+
+/// Checks that the entities of entries are those that are read one by one.
+fn check_entities(db: &Db, query: &BoardQuery, board: &Board, entries: &[Ranked]) {
+    let model = db.model();
+    let (entity, id) = model.find_board(&board.name).expect("it is in the model");
+    let found = block_on(query.entities(entries, ""));
+    let Some(ranked) = model.ranked(entity, id) else {
+        found.expect_err("values that are no entities");
+        return;
+    };
+    let (found, kind) = (found.expect("entities are read"), &model.entity(ranked).name);
+    assert_eq!(found.len(), entries.len());
+    for (entry, tree) in entries.iter().zip(found) {
+        let of = entry.of.as_s().expect("an id");
+        let alone = block_on(db.get(kind, of)).expect("it is read");
+        assert_eq!(tree.map(|tree| tree.record), alone, "{query:?}: {entry:?}");
     }
 }
 

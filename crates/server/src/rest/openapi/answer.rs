@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 
 use super::super::call::JSON;
 use super::super::example;
-use super::entity::reference;
+use super::entity::{reference, shown_or_part};
 use super::headers::AnswerHeader;
 
 /// A response that is not a problem.
@@ -45,6 +45,13 @@ impl Answer {
         let entity = model.entity(id);
         let example = example::shown(model, entity);
         Answer::json(status, about, reference(entity, "")).with_example(example)
+    }
+
+    /// An entity, or the fields of it that were requested.
+    pub(crate) fn read(model: &Model, id: EntityId) -> Answer {
+        let entity = model.entity(id);
+        let example = example::shown(model, entity);
+        Answer::json(200, "The entity.", shown_or_part(entity)).with_example(example)
     }
 
     /// An entity that was created.

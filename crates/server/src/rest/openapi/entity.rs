@@ -16,6 +16,7 @@ pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
     let name = &entity.name;
     vec![
         (name.clone(), shown(model, entity)),
+        (format!("{name}.part"), part(model, entity)),
         (format!("{name}.create"), create(model, entity, Names::Unknown)),
         (format!("{name}.replace"), replace(model, entity, Names::Unknown)),
         (format!("{name}.patch"), patch(model, entity, Names::Unknown)),
@@ -26,7 +27,12 @@ pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
     ]
 }
 
-/// A reference to one of them: `part` is empty, `.create`, `.replace`, `.patch` or `.page`;
+/// A reference to the schema of an entity, or of what is left of it if `fields` is given.
+pub(crate) fn shown_or_part(entity: &Entity) -> Json {
+    json!({ "anyOf": [reference(entity, ""), reference(entity, ".part")] })
+}
+
+/// A reference to one of them: `part` is empty, `.part`, `.create`, `.replace`, `.patch` or `.page`;
 /// with `.named` after one of the three, the document can contain names of a transaction.
 pub(crate) fn reference(entity: &Entity, part: &str) -> Json {
     json!({ "$ref": format!("#/components/schemas/{}{part}", entity.name) })
@@ -78,6 +84,11 @@ fn shown(model: &Model, entity: &Entity) -> Json {
         properties.insert(field.name.clone(), described(model, entity, field, values));
     }
     object(properties, &required)
+}
+
+/// Some fields of an entity: as `fields` says.
+fn part(model: &Model, entity: &Entity) -> Json {
+    with(shown(model, entity), "required", ["id", "version"])
 }
 
 fn create(model: &Model, entity: &Entity, names: Names) -> Json {
@@ -160,7 +171,7 @@ fn page(entity: &Entity) -> Json {
     let cursor = |about: &str| json!({ "type": "string", "description": about });
     let count = |about: &str| json!({ "type": "integer", "minimum": 0, "description": about });
     let mut properties = Map::from_iter([
-        ("items".to_owned(), json!({ "type": "array", "items": reference(entity, "") })),
+        ("items".to_owned(), json!({ "type": "array", "items": shown_or_part(entity) })),
         ("next".to_owned(), cursor("The `cursor` of the next page; absent at the end.")),
         ("previous".to_owned(), cursor("The `cursor` of the previous page; absent on the first.")),
     ]);
@@ -271,8 +282,8 @@ pub(crate) fn explained() -> Json {
     })
 }
 
-/// The member that the parameter `with` requests: for each relation, a referenced entity or a page of
-/// children.
+/// The member that the parameter `with` requests: for each relation, a referenced entity, a page of
+/// children or of a list, or a count.
 fn with_others() -> Json {
     let entity = json!({
         "type": "object",
@@ -287,10 +298,15 @@ fn with_others() -> Json {
         },
         "required": ["items"],
     });
+    let count = json!({
+        "type": "object",
+        "properties": { "count": { "type": "integer", "minimum": 0 } },
+        "required": ["count"],
+    });
     json!({
         "type": "object", "readOnly": true,
-        "description": "Related entities, if requested.",
-        "additionalProperties": { "anyOf": [entity, page] },
+        "description": "Related entities and counts of them, if requested.",
+        "additionalProperties": { "anyOf": [entity, page, count] },
     })
 }
 

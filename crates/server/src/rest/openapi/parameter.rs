@@ -4,7 +4,7 @@ use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model, Presence
 use serde_json::{Value as Json, json};
 
 use super::super::path_queries::PathQueries;
-use super::super::reserved::{CURSOR, LIMIT};
+use super::super::reserved::{CURSOR, FIELDS, LIMIT};
 use super::field::{Form, id, schema};
 use super::sentence::spoken;
 
@@ -233,19 +233,37 @@ pub(crate) fn query(name: &str, about: &str, schema: Json) -> Parameter {
 /// The parameter that includes related entities. The pattern has the first steps of paths only: later ones
 /// depend on the entity that the first one leads to.
 pub(crate) fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
-    let entity = model.entity(id);
-    let references = entity.fields.iter().filter(|field| matches!(field.of, FieldType::Ref(..)));
-    let references = references.map(|field| field.name.clone());
-    let children = model.children(id).into_iter().map(|(name, _)| name);
-    let names: Vec<String> = references.chain(children).collect();
+    let names = related_names(model, id);
     let about = format!(
-        "Related entities to include under `with`: `{}`. Separate nested relations with dots, several \
-         paths with commas.",
+        "Related entities, lists and counts to include under `with`: `{}`. Separate nested relations with \
+         dots, several paths with commas.",
         names.join("`, `")
     );
-    let step = format!("({})", names.join("|"));
+    let step = format!("({})", names.join("|").replace('.', "\\."));
     let schema = json!({ "type": "string", "pattern": format!("^({step}(,{step}){{0,3}})?$") });
     (!names.is_empty()).then(|| query("with", &about, schema))
+}
+
+/// The names of what `with` can add to an entity, as first steps.
+pub(crate) fn related_names(model: &Model, id: EntityId) -> Vec<String> {
+    model.related(id).into_iter().map(|(name, _)| name).collect()
+}
+
+/// The names of what can be shown of an entity.
+pub(crate) fn field_names(entity: &Entity) -> Vec<&str> {
+    let names = entity.fields.iter().map(|field| field.name.as_str());
+    ["id", "version"].into_iter().chain(names.filter(|name| *name != "id")).collect()
+}
+
+/// The parameter for the fields to show. The pattern has those of the entity itself: which of related
+/// entities can be named depends on `with`.
+pub(crate) fn only_fields(entity: &Entity) -> Parameter {
+    let about = "The fields to return, separated by commas; `id` and `version` always are. Fields of an \
+                 entity in `with` have its name before them, with a dot.";
+    let pattern = format!("^({})$", field_names(entity).join("|"));
+    let item = json!({ "type": "string", "pattern": pattern });
+    let schema = json!({ "type": "array", "items": item, "minItems": 1, "maxItems": 200 });
+    Parameter { values: Values::Joined, ..query(FIELDS, about, schema) }
 }
 
 /// The parameter for the number of results.

@@ -1,24 +1,24 @@
 //! `GET /boards/popular`: a page of a leaderboard, or the neighbors of one entry.
 
 use hyper::{Method, StatusCode};
-use keyloom::{Item, Ranked, item_to_json};
 use keyloom_model::{Board, BoardId, Entity, EntityId, Model};
 
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group, cursor, limit, query, spoken};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
-use super::super::reserved::{CURSOR, LIMIT};
+use super::super::reserved::{CURSOR, FIELDS, LIMIT};
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
+use super::entries::{EntityPart, entity_parameters, entries, entry_schema};
 use super::ranking::{
-    by_parameter, details, fields, not_on_it, of_schema, page_body, page_schema, ranked_schema,
-    ranked_value, settling, settling_schema, shown, values_by,
+    by_parameter, details, fields, not_on_it, of_schema, page_schema, ranked_value,
+    settling_schema, values_by,
 };
 
 /// Parameters other than fields.
-const PARAMETERS: [&str; 3] = [LIMIT, CURSOR, "around"];
+const PARAMETERS: [&str; 5] = [LIMIT, CURSOR, "around", "with", FIELDS];
 
 #[derive(Debug)]
 struct BoardPage(EntityId, BoardId);
@@ -45,7 +45,9 @@ impl Action for BoardPage {
         let mut parameters: Vec<_> = fields(entity, &board.by).map(by_parameter).collect();
         parameters.push(query("around", about, of_schema((entity, board))));
         parameters.extend([limit(10, "Maximum number of results."), cursor()]);
-        let mut schema = page_schema(ranked_schema((entity, board)));
+        let ranked = model.ranked(self.0, self.1);
+        parameters.extend(entity_parameters(model, ranked));
+        let mut schema = page_schema(entry_schema(model, (self.0, board), ranked));
         schema["properties"]["settling"] = settling_schema();
         Description {
             details: details((entity, board)),
@@ -67,6 +69,10 @@ impl Action for BoardPage {
     fn is_explained(&self) -> bool {
         true
     }
+
+    fn takes_several_reads(&self, call: &Call) -> bool {
+        call.has_parameter("with")
+    }
 }
 
 /// Returns a page of a leaderboard, or the neighbors of one entry.
@@ -81,7 +87,7 @@ async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, P
     if let Some(limit) = call.limit()? {
         query = query.limit(limit);
     }
-    let shown = |one: Ranked| shown((entity, board), one);
+    let part = EntityPart::of(call, &query)?;
     if let Some(of) = call.parameter("around")? {
         if call.parameter(CURSOR)?.is_some() {
             let detail = "`around` returns a single page: omit `cursor` or `around`.";
@@ -90,15 +96,21 @@ async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, P
         let around = query.around(ranked_value((entity, board), of)?).await?;
         let around = around.ok_or_else(|| not_on_it(board, of))?;
         let is_settling = around.iter().any(|ranked| ranked.is_settling);
-        return Ok(reply(page_body(around.into_iter().map(shown), None), is_settling));
+        let items = entries((entity, board), &query, around, part.as_ref()).await?;
+        return Ok(reply(&items, None, is_settling));
     }
     if let Some(cursor) = call.parameter(CURSOR)? {
         query = query.after(cursor);
     }
     let found = query.read().await?;
-    Ok(reply(page_body(found.items.into_iter().map(shown), found.next), found.is_settling))
+    let items = entries((entity, board), &query, found.items, part.as_ref()).await?;
+    Ok(reply(&items, found.next, found.is_settling))
 }
 
-fn reply(body: Item, is_settling: bool) -> Reply {
-    Reply::json(StatusCode::OK, item_to_json(&settling(body, is_settling)))
+fn reply(items: &[String], next: Option<String>, is_settling: bool) -> Reply {
+    let mut body = format!("{{\"items\":[{}]", items.join(","));
+    // A cursor has no character that JSON would escape.
+    body.extend(next.map(|next| format!(",\"next\":\"{next}\"")));
+    body.push_str(if is_settling { ",\"settling\":true}" } else { "}" });
+    Reply::json(StatusCode::OK, body)
 }

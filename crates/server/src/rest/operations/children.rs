@@ -6,11 +6,12 @@ use keyloom_model::{Entity, EntityId, Model};
 
 use super::super::call::{Call, Reply};
 use super::super::openapi::{
-    Answer, Description, Group, TakenId, cursor, limit, spoken, with_article, with_others,
+    Answer, Description, Group, TakenId, cursor, limit, only_fields, spoken, with_article,
+    with_others,
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
-use super::super::reserved::{CURSOR, LIMIT};
+use super::super::reserved::{CURSOR, FIELDS, LIMIT};
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
@@ -49,6 +50,7 @@ impl Action for Children {
         let child = spoken(&model.entity(self.child).name);
         let parent = with_article(&model.entity(self.parent).name);
         let mut query = vec![limit(20, "Maximum number of results."), cursor()];
+        query.push(only_fields(model.entity(self.child)));
         query.extend(with_others(model, self.child));
         Description {
             details: vec!["Ordered by id.".to_owned()],
@@ -78,7 +80,7 @@ impl Action for Children {
 }
 
 async fn run(call: &Call, parent: &Entity, child: &Entity) -> Result<Reply, Problem> {
-    call.check_parameters(&[LIMIT, CURSOR, "with"])?;
+    call.check_parameters(&[LIMIT, CURSOR, "with", FIELDS])?;
     let id = call.value(0);
     let span = (call.limit()?.unwrap_or(20), call.parameter(CURSOR)?);
     let found = call.db.children(&parent.name, id, Some(&child.name), span).await?;

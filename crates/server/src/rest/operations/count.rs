@@ -1,7 +1,7 @@
 //! `GET /products/{product}/ratings`: a count, as one number, split by fields or by window.
 
 use hyper::{Method, StatusCode};
-use keyloom::{CountQuery, Counted, Item, Value, item_to_json};
+use keyloom::{CountQuery, Value, item_to_json};
 use keyloom_model::{Count, CountId, Entity, EntityId, FieldId, Model};
 
 use super::super::call::{Call, Reply, bad_parameter, cut};
@@ -123,7 +123,7 @@ async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem>
         if whole.count == 0 {
             check_path(call, model, (entity, in_path)).await?;
         }
-        let members = counted(entity, count, whole);
+        let members = whole.to_item(entity, count);
         return Ok(Reply::json(StatusCode::OK, item_to_json(&members)));
     }
     let mut query = split_by(query, split, (entity, count))?;
@@ -147,7 +147,7 @@ async fn run(call: &Call, model: &Model, of: &CountOf) -> Result<Reply, Problem>
         let values =
             split.is_some().then(|| Value::M(entity.external_values(&number.values).collect()));
         let window = number.window.clone().map(Value::from);
-        let mut item = counted(entity, count, number);
+        let mut item = number.to_item(entity, count);
         for (name, value) in [("values", values), ("window", window)] {
             if let Some(value) = value {
                 item.insert(name, value);
@@ -186,21 +186,4 @@ fn split_by(
         query = query.split(name);
     }
     Ok(query)
-}
-
-/// The members of a response that hold a number and what is known of the entities that it counts.
-fn counted(entity: &Entity, count: &Count, number: Counted) -> Item {
-    let mut members = Item::from([("count", Value::from(number.count))]);
-    let aggregates = [
-        ("sum", &count.sums, number.sums),
-        ("average", &count.sums, number.averages),
-        ("min", &count.min, number.min),
-        ("max", &count.max, number.max),
-    ];
-    for (name, fields, values) in aggregates {
-        if !fields.is_empty() {
-            members.insert(name, Value::M(entity.external_values(&values).collect()));
-        }
-    }
-    members
 }

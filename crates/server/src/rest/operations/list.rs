@@ -8,7 +8,7 @@ use super::super::call::{Call, Reply, bad_parameter, quoted};
 use super::super::example::literal_of;
 use super::super::openapi::{
     Answer, Description, Group, PathValues, TakenId, capital, cursor, flag, id, limit, names,
-    of_list, of_queries, of_searches, of_tags, spoken, with_article, with_others,
+    of_list, of_queries, of_searches, of_tags, only_fields, spoken, with_article, with_others,
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::parameters::{Requested, RequestedList};
@@ -53,6 +53,7 @@ impl Action for ListPage {
             let about = "Include the total number of matches.";
             query.extend(entity.has_ordinals().then(|| flag(TOTAL, about)));
         }
+        query.push(only_fields(entity));
         query.extend(with_others(model, queries.entity));
         Description {
             details: details(entity, queries),

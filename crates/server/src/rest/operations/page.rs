@@ -20,11 +20,12 @@ pub(super) struct PageParts {
 /// Formats `{"items": [...], "next": "...", "previous": "...", "total": 3}`, each item with the related
 /// entities that were requested. `next` is absent on the last page, `previous` on the first.
 pub(super) async fn page(call: &Call, entity: &Entity, parts: PageParts) -> Result<Reply, Problem> {
+    let fields = call.fields(entity)?;
     let items = match call.parameter("with")? {
-        None => joined(&parts.items, Record::to_json).await,
+        None => joined(&parts.items, |record: &Record| record.to_json_of(&fields)).await,
         Some(with) => {
             let trees = call.db.trees(&entity.name, parts.items, with, None).await?;
-            joined(&trees, Tree::to_json).await
+            joined(&trees, |tree: &Tree| tree.to_json_of(&fields)).await
         }
     };
     let mut body = format!("{{\"items\":[{items}]");
@@ -41,7 +42,7 @@ pub(super) async fn page(call: &Call, entity: &Entity, parts: PageParts) -> Resu
 }
 
 /// Joins the JSON of items. A thousand items take long, so it yields between them.
-async fn joined<T>(items: &[T], to_json: fn(&T) -> String) -> String {
+async fn joined<T>(items: &[T], to_json: impl Fn(&T) -> String) -> String {
     let mut joined = String::new();
     for (index, item) in items.iter().enumerate() {
         yield_point().await;

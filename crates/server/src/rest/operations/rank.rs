@@ -1,19 +1,19 @@
 //! `GET /boards/popular/{of}`: rank and score of an entry of a leaderboard.
 
 use hyper::{Method, StatusCode};
-use keyloom::item_to_json;
 use keyloom_model::{Board, BoardId, Entity, EntityId, Model};
 
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group, PathValues, explained, spoken};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
+use super::super::reserved::FIELDS;
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
+use super::entries::{EntityPart, entity_parameters, entries, entry_schema};
 use super::ranking::{
-    by_parameter, details, fields, not_on_it, of_schema, ranked_schema, ranked_value, settling,
-    settling_schema, shown, values_by,
+    by_parameter, details, fields, not_on_it, of_schema, ranked_value, settling_schema, values_by,
 };
 
 #[derive(Debug)]
@@ -37,13 +37,16 @@ impl Action for Rank {
     fn describe(&self, model: &Model) -> Description {
         let entity = model.entity(self.0);
         let board = entity.board(self.1);
-        let mut schema = ranked_schema((entity, board));
+        let ranked = model.ranked(self.0, self.1);
+        let mut query: Vec<_> = fields(entity, &board.by).map(by_parameter).collect();
+        query.extend(entity_parameters(model, ranked));
+        let mut schema = entry_schema(model, (self.0, board), ranked);
         schema["properties"]["explain"] = explained();
         schema["properties"]["settling"] = settling_schema();
         Description {
             details: details((entity, board)),
             path_values: PathValues { fields_of: None, others: of_schema((entity, board)) },
-            query: fields(entity, &board.by).map(by_parameter).collect(),
+            query,
             answers: vec![Answer::json(200, "The rank and score.", schema)],
             problems: vec![Kind::BadParameter, Kind::NotFound, Kind::Building],
             ..Description::new(
@@ -61,20 +64,29 @@ impl Action for Rank {
     fn is_explained(&self) -> bool {
         true
     }
+
+    fn takes_several_reads(&self, call: &Call) -> bool {
+        call.has_parameter("with")
+    }
 }
 
 /// Returns an entry: `{"of": "43", "rank": 1, "score": 150}`.
 async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, Problem> {
     let names = board.by.iter().map(|field| entity.field(*field).name.as_str());
-    call.check_parameters(&names.collect::<Vec<&str>>())?;
+    call.check_parameters(&names.chain(["with", FIELDS]).collect::<Vec<&str>>())?;
     let mut query = call.db.board(&board.name);
     for (name, value) in values_by(call, entity, (&[], &board.by))? {
         query = query.by(&name, value);
     }
+    let part = EntityPart::of(call, &query)?;
     let of = call.value(0);
     let found = query.rank(ranked_value((entity, board), of)?).await?;
     let found = found.ok_or_else(|| not_on_it(board, of))?;
     let is_settling = found.is_settling;
-    let body = settling(shown((entity, board), found), is_settling);
-    Ok(Reply::json(StatusCode::OK, item_to_json(&body)))
+    let mut body = entries((entity, board), &query, vec![found], part.as_ref()).await?.concat();
+    if is_settling {
+        body.pop();
+        body.push_str(",\"settling\":true}");
+    }
+    Ok(Reply::json(StatusCode::OK, body))
 }

@@ -62,15 +62,7 @@ pub(super) fn not_on_it(board: &Board, of: &str) -> Problem {
     Problem::new(Kind::NotFound, detail)
 }
 
-/// Says that ranks follow, if they do.
-pub(super) fn settling(mut body: Item, is_settling: bool) -> Item {
-    if is_settling {
-        body.insert("settling", true);
-    }
-    body
-}
-
-/// The schema of what [`settling`] adds.
+/// The schema of the member `settling`, which says that ranks follow.
 pub(super) fn settling_schema() -> Json {
     json!({ "type": "boolean", "description": "Present and `true` if scores have changed since \
             ranks were computed; they follow within seconds. Only on boards with `shards`." })
@@ -78,16 +70,11 @@ pub(super) fn settling_schema() -> Json {
 
 /// A page of items.
 pub(super) fn page(items: impl Iterator<Item = Item>, next: Option<String>) -> Reply {
-    Reply::json(StatusCode::OK, item_to_json(&page_body(items, next)))
-}
-
-/// The body of a page of items.
-pub(super) fn page_body(items: impl Iterator<Item = Item>, next: Option<String>) -> Item {
     let mut body = Item::from([("items", Value::L(items.map(Value::M).collect()))]);
     if let Some(next) = next {
         body.insert("next", next);
     }
-    body
+    Reply::json(StatusCode::OK, item_to_json(&body))
 }
 
 /// The schema of a ranked value, or an id, in a request.

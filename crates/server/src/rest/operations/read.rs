@@ -6,12 +6,12 @@ use keyloom_model::{Entity, EntityId, Model};
 
 use super::super::call::{Call, Reply, Tags, tag};
 use super::super::openapi::{
-    Answer, AnswerHeader, Description, Group, TakenId, header, version_tags, with_article,
-    with_others,
+    Answer, AnswerHeader, Description, Group, TakenId, header, only_fields, version_tags,
+    with_article, with_others,
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
-use super::super::reserved::LIMIT;
+use super::super::reserved::{FIELDS, LIMIT};
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
@@ -37,9 +37,11 @@ impl Action for Read {
     fn describe(&self, model: &Model) -> Description {
         let one = with_article(&model.entity(self.0).name);
         let about = "Return it only if its version differs from this `ETag`.";
-        let shown = Answer::entity(model, self.0, 200, "The entity.").with(&[AnswerHeader::ETag]);
+        let shown = Answer::read(model, self.0).with(&[AnswerHeader::ETag]);
+        let mut query = vec![only_fields(model.entity(self.0))];
+        query.extend(with_others(model, self.0));
         Description {
-            query: with_others(model, self.0).into_iter().collect(),
+            query,
             headers: vec![header("If-None-Match", about, version_tags())],
             answers: vec![shown, Answer::not_modified()],
             problems: vec![Kind::BadParameter, Kind::NotFound],
@@ -64,13 +66,17 @@ impl Action for Read {
 async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     let (id, known) = (call.value(0), call.if_none_match()?);
     if let Some(with) = call.parameter("with")? {
-        call.check_parameters(&["with", LIMIT])?;
+        call.check_parameters(&["with", LIMIT, FIELDS])?;
+        let fields = call.fields(entity)?;
         let tree = call.db.tree(&entity.name, id, with, call.limit()?).await?;
         let tree = tree.ok_or_else(|| not_found(entity, id))?;
         // The version covers the entity only, not the related ones, so there is no 304.
-        return Ok(Reply::json(StatusCode::OK, tree.to_json()).with(ETAG, tag(&tree.record)));
+        return Ok(
+            Reply::json(StatusCode::OK, tree.to_json_of(&fields)).with(ETAG, tag(&tree.record))
+        );
     }
-    call.check_parameters(&["with"])?;
+    call.check_parameters(&["with", FIELDS])?;
+    let fields = call.fields(entity)?;
     let record = call.db.get(&entity.name, id).await?.ok_or_else(|| not_found(entity, id))?;
     let is_known = match known {
         Tags::Absent => false,
@@ -79,6 +85,6 @@ async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     };
     Ok(match is_known {
         true => Reply::empty(StatusCode::NOT_MODIFIED).with(ETAG, tag(&record)),
-        false => Reply::record(StatusCode::OK, &record),
+        false => Reply::record_of(&record, &fields),
     })
 }

@@ -71,21 +71,21 @@ fn an_unknown_parameter_lists_the_known_ones() {
                 "/tasks?priority=>=2",
                 BAD,
                 "Unknown parameter `priority`: this request takes `tag`, `limit`, `cursor`, \
-                 `reverse`, `with`, `total` and `explain`. To filter by a tag, write \
+                 `reverse`, `with`, `fields`, `total` and `explain`. To filter by a tag, write \
                  `tag=priority:VALUE`. Tags match exact values, not ranges.",
             ),
             (
                 "/tasks?priority=high",
                 BAD,
                 "Unknown parameter `priority`: this request takes `tag`, `limit`, `cursor`, \
-                 `reverse`, `with`, `total` and `explain`. To filter by a tag, write \
+                 `reverse`, `with`, `fields`, `total` and `explain`. To filter by a tag, write \
                  `tag=priority:VALUE`.",
             ),
             (
                 "/tasks?name=>=x",
                 BAD,
                 "This request cannot filter by the field `name`: it takes `tag`, `limit`, \
-                 `cursor`, `reverse`, `with`, `total` and `explain`.",
+                 `cursor`, `reverse`, `with`, `fields`, `total` and `explain`.",
             ),
             ("/tasks?tags=a:b", BAD, "Unknown parameter `tags`: did you mean `tag`?"),
         ],
