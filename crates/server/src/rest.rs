@@ -6,6 +6,7 @@ mod app;
 mod call;
 mod caller;
 mod change_signal;
+mod closed_steps;
 mod copied_tokens;
 mod docs;
 mod error_mapping;

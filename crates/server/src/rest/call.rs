@@ -14,6 +14,7 @@ use keyloom_model::Entity;
 use tokio::sync::mpsc;
 
 use super::caller::Caller;
+use super::closed_steps::check_steps;
 use super::problem::{Kind, Problem};
 use super::reserved::{self, FIELDS, LIMIT, REVERSE, shown};
 use crate::http::edge::Origin;
@@ -129,6 +130,13 @@ impl Call {
             }
             limit => Ok(limit),
         }
+    }
+
+    /// What to read together with entities, if that is requested.
+    pub(crate) fn with(&self, entity: &str) -> Result<Option<&str>, Problem> {
+        let with = self.parameter("with")?;
+        with.map_or(Ok(()), |with| check_steps(self, entity, with))?;
+        Ok(with)
     }
 
     /// The requested fields of entities and of those that `with` adds to them; all of them by default.

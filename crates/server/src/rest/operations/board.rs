@@ -87,7 +87,7 @@ async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, P
     if let Some(limit) = call.limit()? {
         query = query.limit(limit);
     }
-    let part = EntityPart::of(call, &query)?;
+    let part = EntityPart::of(call, &board.name, &query)?;
     if let Some(of) = call.parameter("around")? {
         if call.parameter(CURSOR)?.is_some() {
             let detail = "`around` returns a single page: omit `cursor` or `around`.";

@@ -5,6 +5,7 @@ use keyloom_model::{Board, Entity, EntityId, Model};
 use serde_json::{Value as Json, json};
 
 use super::super::call::{Call, bad_parameter, cut};
+use super::super::closed_steps::check_board_steps;
 use super::super::openapi::{
     Parameter, Values, field_names, query, related_names, shown_or_part, with as with_member,
 };
@@ -25,7 +26,11 @@ pub(super) struct EntityPart {
 
 impl EntityPart {
     /// What a request names; none if it names no entities.
-    pub(super) fn of(call: &Call, board: &BoardQuery) -> Result<Option<EntityPart>, Problem> {
+    pub(super) fn of(
+        call: &Call,
+        name: &str,
+        board: &BoardQuery,
+    ) -> Result<Option<EntityPart>, Problem> {
         let fields = call.parameter(FIELDS)?;
         let Some(with) = call.parameter("with")?.filter(|with| !with.is_empty()) else {
             return match fields {
@@ -40,6 +45,7 @@ impl EntityPart {
         let with = below_of("with", with)?;
         let with: Vec<&str> = with.into_iter().filter(|path| !path.is_empty()).collect();
         let with = with.join(",");
+        check_board_steps(call, name, &with)?;
         let fields = match fields {
             None => Fields::default(),
             Some(fields) => {

@@ -21,7 +21,7 @@ pub(super) struct PageParts {
 /// entities that were requested. `next` is absent on the last page, `previous` on the first.
 pub(super) async fn page(call: &Call, entity: &Entity, parts: PageParts) -> Result<Reply, Problem> {
     let fields = call.fields(entity)?;
-    let items = match call.parameter("with")? {
+    let items = match call.with(&entity.name)? {
         None => joined(&parts.items, |record: &Record| record.to_json_of(&fields)).await,
         Some(with) => {
             let trees = call.db.trees(&entity.name, parts.items, with, None).await?;

@@ -78,7 +78,7 @@ async fn run(call: &Call, (entity, board): (&Entity, &Board)) -> Result<Reply, P
     for (name, value) in values_by(call, entity, (&[], &board.by))? {
         query = query.by(&name, value);
     }
-    let part = EntityPart::of(call, &query)?;
+    let part = EntityPart::of(call, &board.name, &query)?;
     let of = call.value(0);
     let found = query.rank(ranked_value((entity, board), of)?).await?;
     let found = found.ok_or_else(|| not_on_it(board, of))?;

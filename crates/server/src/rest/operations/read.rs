@@ -65,7 +65,7 @@ impl Action for Read {
 
 async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
     let (id, known) = (call.value(0), call.if_none_match()?);
-    if let Some(with) = call.parameter("with")? {
+    if let Some(with) = call.with(&entity.name)? {
         call.check_parameters(&["with", LIMIT, FIELDS])?;
         let fields = call.fields(entity)?;
         let tree = call.db.tree(&entity.name, id, with, call.limit()?).await?;

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use super::ask::Ask;
-use super::served::Served;
+use super::served::{Door, Served, Setup};
 
 const FEED: &str = r#"
 [entity.person]
@@ -31,7 +31,10 @@ board.kinds = { of = "kind" }
 "#;
 
 fn served() -> Served {
-    let served = Served::open(FEED);
+    filled(Served::open(FEED))
+}
+
+fn filled(served: Served) -> Served {
     let make = |path: &str, document: Value| {
         served.ask(&Ask::post(path, &document)).expect_json(201);
     };
@@ -202,4 +205,26 @@ fn lists_and_counts_are_described_and_others_refused() {
     assert!(with["description"].as_str().expect("a text").contains("`likes.count`"), "{with}");
     let pattern = with["schema"]["pattern"].as_str().expect("a pattern");
     assert!(pattern.starts_with("^((author|likes|likes\\.count)"), "{pattern}");
+}
+
+/// What an application closes, no request does.
+#[test]
+fn closed_lists_and_counts_are_not_read_by_other_requests() {
+    let closed = &["list_like_of_post", "count_like_of_post"];
+    let served = filled(Served::start(FEED, Setup { closed, ..Setup::new(Door::Open) }));
+    for path in [
+        "/posts?with=likes",
+        "/posts/roof?with=author,likes.count",
+        "/people/ann?with=posts.likes.post",
+        "/people/ann/posts?with=likes.count",
+        "/boards/top?with=of.likes.count",
+        "/boards/liked/roof?with=of,of.author.posts.likes",
+    ] {
+        assert_eq!(served.ask(&Ask::get(path)).outcome(), "403 forbidden", "{path}");
+    }
+    for path in
+        ["/posts?with=author", "/people/ann?with=posts.author", "/boards/top?with=of.author"]
+    {
+        served.ask(&Ask::get(path)).expect_json(200);
+    }
 }
