@@ -69,7 +69,7 @@ pub use model::{
     Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,
     FieldAccess, FieldId, FieldOrigin, FieldType, Format, FormatChoice, FormatRule, Handler,
     IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy, PathPart, Presence, Ranking,
-    TagCombination, Target, Tenancy, Test, TriggeringChange, Unique, UniqueId, Window, WindowUnit,
-    Zone, ZoneSource, ZoneSources,
+    StoredNames, TagCombination, Target, Tenancy, Test, TriggeringChange, Unique, UniqueId, Window,
+    WindowUnit, Zone, ZoneSource, ZoneSources,
 };
 pub use suggest::nearest;

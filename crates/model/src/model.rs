@@ -3,6 +3,7 @@
 
 mod board;
 mod children;
+mod conversion;
 mod count;
 mod entity;
 mod field;
@@ -12,6 +13,7 @@ mod id;
 mod list;
 mod literal;
 mod pattern;
+mod stored_names;
 mod tags;
 mod transition;
 mod unique;
@@ -21,7 +23,9 @@ mod zone;
 use std::collections::BTreeMap;
 
 pub use board::{Board, Ranking};
+pub(crate) use conversion::Retype;
 pub use count::Count;
+pub(crate) use entity::Moves;
 pub use entity::{Entity, IdSource, Tenancy};
 pub use field::{Field, FieldAccess, FieldOrigin, FieldType, Limits, OnDelete, Presence};
 pub use format::{Format, FormatChoice, FormatRule};
@@ -30,6 +34,7 @@ pub use id::{BoardId, CountId, EntityId, FieldId, ListId, UniqueId};
 pub use list::{Direction, List, OrderBy, PathPart, Test};
 pub use literal::{DefaultValue, Literal};
 pub(crate) use pattern::{Pattern, PatternRule};
+pub use stored_names::StoredNames;
 pub use tags::TagCombination;
 pub(crate) use transition::TransitionRule;
 pub use unique::{CaseMode, Unique};
@@ -121,6 +126,10 @@ impl Model {
             window.zone = map(&window.zone);
         }
         self
+    }
+
+    pub(crate) fn entities_mut(&mut self) -> impl Iterator<Item = &mut Entity> {
+        self.entities.iter_mut()
     }
 
     /// The built-in entity `job`, which a model has if it declares handlers or `jobs = true`. It is

@@ -128,7 +128,8 @@ fn explain(world: &mut World, calls: &[Call], new: Option<&str>) {
     let now_ms = world.naive.now_ms;
     let layout = world.layout.clone();
     if let Some(model) = &model {
-        let next = keyloom_model::Layout::new(model.clone(), layout.revision(), &layout.slots());
+        let model = model.clone().following(layout.model());
+        let next = keyloom_model::Layout::new(model, layout.revision(), &layout.slots());
         world.layout = next.keeping(layout.matching());
     }
     let steps = calls.len() + usize::from(model.is_some());
