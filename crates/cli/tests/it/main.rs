@@ -21,6 +21,7 @@ mod infrastructure;
 mod jobs;
 mod kill;
 mod killed_import;
+mod migrations;
 mod models;
 mod once;
 mod online;
