@@ -7,6 +7,7 @@ mod call;
 mod caller;
 mod change_signal;
 mod copied_tokens;
+mod current;
 mod docs;
 mod error_mapping;
 mod example;

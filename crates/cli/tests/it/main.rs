@@ -22,6 +22,7 @@ mod jobs;
 mod kill;
 mod killed_import;
 mod migrations;
+mod model_reloads;
 mod models;
 mod once;
 mod online;

@@ -16,24 +16,44 @@ use proptest::prelude::*;
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::interleavings::{Call, Work, after, orders};
-use crate::rig::{Plain, memory_store_at};
+use crate::rig::{Plain, engine_at, memory_store_at};
 use crate::world::{Depth, Draw, Naive, Readable, Request, World, open};
 
 #[test]
 fn changes_of_processes_and_of_the_model_are_serializable() {
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..20_usize);
-    for_all(200, histories, |(Readable(draft), seed, steps)| play(&draft, seed, steps));
+    for_all(200, histories, |(Readable(draft), seed, steps)| {
+        play(&draft, seed, steps, Processes::Several);
+    });
+}
+
+#[test]
+fn changes_of_one_process_and_of_its_model_are_serializable() {
+    let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..20_usize);
+    for_all(100, histories, |(Readable(draft), seed, steps)| {
+        play(&draft, seed, steps, Processes::One);
+    });
+}
+
+/// Who changes the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Processes {
+    /// One of several that share a store.
+    Several,
+    /// The one that writes.
+    One,
 }
 
 type Change<'w> = Pin<Box<dyn Future<Output = Result<Db, Error>> + 'w>>;
 
-fn play(draft: &Draft, seed: u64, steps: usize) {
+fn play(draft: &Draft, seed: u64, steps: usize, processes: Processes) {
     let mut random = Random::new(seed);
     let clock = ManualClock::new();
     let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
-    let store = match seed.is_multiple_of(2) {
-        true => pausing(store),
-        false => pausing(Arc::new(InFront(Plain(store)))),
+    let store = match (processes, seed.is_multiple_of(2)) {
+        (Processes::One, _) => pausing(Arc::new(engine_at(&clock))),
+        (Processes::Several, true) => pausing(store),
+        (Processes::Several, false) => pausing(Arc::new(InFront(Plain(store)))),
     };
     let mut world = World::new(&draft.text(), store, &clock);
     for _ in 0..steps {
@@ -51,7 +71,8 @@ fn play(draft: &Draft, seed: u64, steps: usize) {
             calls.extend(drawn.map(|(tenant, requests)| Call { tenant, requests, answer: None }));
         }
         let text = edit.draft.text();
-        let changed = interleave(&world, &draft.text(), &text, &mut calls, &mut random);
+        let models = Models { old: &draft.text(), new: &text, processes };
+        let changed = interleave(&world, models, &mut calls, &mut random);
         let is_complete = match changed {
             Ok(db) => {
                 world.db = db;
@@ -72,15 +93,27 @@ fn play(draft: &Draft, seed: u64, steps: usize) {
     }
 }
 
-/// Runs the calls, each by a process of its own with the old model, and the change of the model.
+/// A change of the model.
+struct Models<'m> {
+    old: &'m str,
+    new: &'m str,
+    processes: Processes,
+}
+
+/// Runs the calls under the old model, each by a process of its own if there are several, and the change
+/// of the model.
 fn interleave(
     world: &World,
-    old: &str,
-    new: &str,
+    Models { old, new, processes }: Models<'_>,
     calls: &mut [Call],
     random: &mut Random,
 ) -> Result<Db, Error> {
-    let process = || block_on(open(old, world.store.clone(), &world.clock)).expect("it opens");
+    let process = || match processes {
+        Processes::Several => {
+            block_on(open(old, world.store.clone(), &world.clock)).expect("it opens")
+        }
+        Processes::One => world.db.clone(),
+    };
     let dbs: Vec<Db> = calls
         .iter()
         .map(|call| match &call.tenant {
@@ -94,7 +127,13 @@ fn interleave(
         works.push(Some(Box::pin(db.transact(changes))));
     }
     let mut change: Change<'_> = Box::pin(async {
-        let db = open(new, world.store.clone(), &world.clock).await?;
+        let db = match processes {
+            Processes::Several => open(new, world.store.clone(), &world.clock).await?,
+            Processes::One => {
+                world.db.change_model(new).await?;
+                world.db.clone()
+            }
+        };
         db.backfill(|_| {}).await?;
         Ok(db)
     });
