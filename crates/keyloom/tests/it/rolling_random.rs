@@ -50,10 +50,11 @@ fn play(draft: &Draft, seed: u64, steps: usize, processes: Processes) {
     let mut random = Random::new(seed);
     let clock = ManualClock::new();
     let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
-    let store = match (processes, seed.is_multiple_of(2)) {
-        (Processes::One, _) => pausing(Arc::new(engine_at(&clock))),
-        (Processes::Several, true) => pausing(store),
-        (Processes::Several, false) => pausing(Arc::new(InFront(Plain(store)))),
+    let engine = (processes == Processes::One).then(|| Arc::new(engine_at(&clock)));
+    let store = match (&engine, seed.is_multiple_of(2)) {
+        (Some(engine), _) => pausing(engine.clone()),
+        (None, true) => pausing(store),
+        (None, false) => pausing(Arc::new(InFront(Plain(store)))),
     };
     let mut world = World::new(&draft.text(), store, &clock);
     for _ in 0..steps {
@@ -88,6 +89,10 @@ fn play(draft: &Draft, seed: u64, steps: usize, processes: Processes) {
         };
         if !is_complete {
             return;
+        }
+        if let Some(engine) = &engine {
+            engine.checkpoint().expect("a checkpoint");
+            engine.settle().expect("indexes are filled");
         }
         world.check(Depth::All, &mut random);
     }
