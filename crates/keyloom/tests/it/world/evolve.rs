@@ -91,9 +91,10 @@ impl Naive {
             for thing in self.things.iter_mut().filter(|thing| thing.key.kind == entity.name) {
                 thing.fields = renamed(&thing.fields, old, entity);
             }
-            for field in &entity.fields {
+            for (id, field) in entity.fields() {
                 let Some(default) = &field.default else { continue };
-                if old.find_stored(&field.stored).is_some() {
+                // One whose values are converted is not new, although its name in rows is.
+                if entity.counterpart(id, old).is_some() {
                     continue;
                 }
                 for thing in self.things.iter_mut().filter(|thing| thing.key.kind == entity.name) {
