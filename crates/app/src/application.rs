@@ -52,7 +52,9 @@ impl Application {
         let settings = Settings::of(self.name, self.settings, arguments)?;
         let parts = (self.parts)(&settings)?;
         let (name, model, url) = (self.name, self.model, settings.url);
-        serve(Served { program, name, model, parts, url, default_directory }, arguments)
+        let model_source = None;
+        let served = Served { program, name, model, model_source, parts, url, default_directory };
+        serve(served, arguments)
     }
 }
 

@@ -11,6 +11,7 @@ mod explain;
 mod export;
 mod import;
 mod jobs;
+mod migrate;
 mod scrub;
 mod service_backup;
 mod status;
@@ -35,6 +36,7 @@ pub use import::{
     import_entries,
 };
 pub use jobs::{JobAction, Jobs};
+pub use migrate::{Migrate, Migration};
 pub use scrub::{CompareRows, Found, Scrub, Scrubbed};
 pub use service_backup::ServiceBackup;
 pub use status::{Status, StatusAnswer, Work};

@@ -4,13 +4,17 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use keyloom::Db;
+use keyloom::events::Handlers;
 use keyloom_server::{Limits, Rest, RestOptions, Server, Tokens};
+use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
 use crate::chores::Chores;
 use crate::console::print;
 use crate::damage::DamageWatch;
 use crate::directory::close;
+use crate::model_reload::{ModelReload, ModelSource, RunningWorkers};
 use crate::operations::{About, Data};
 use crate::parts::Parts;
 use crate::reload::Hangup;
@@ -30,6 +34,8 @@ pub struct Served<'a> {
     pub name: &'a str,
     /// The text of its model.
     pub model: &'a str,
+    /// Where to read the model again on SIGHUP, unless it is part of the program.
+    pub model_source: Option<ModelSource>,
     /// What the application adds to the model.
     pub parts: Parts,
     /// Set to the URL once the server listens.
@@ -87,25 +93,26 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let name_of_service = served.name.to_owned();
     let options =
         RestOptions { name: name_of_service, closed, pages, engine: engine.clone(), consumption };
-    let rest = Rest::new(db.clone(), tokens.clone(), routes, options)?;
+    let rest = Rest::new(db.clone(), tokens.clone(), routes, options.clone())?;
+    let serve_again = Box::new(rest.reload());
     let greeting = rest.greeting();
     let config = listen::config(arguments, default_limits())?;
     if is_open && !config.listen.ip().is_loopback() {
-        return Err(format!(
-            "refusing to accept remote connections without authentication. Create a token with \
-             `keyloom token create {flag} --role admin`, give one from `keyloom token generate` in \
-             {}, or listen on 127.0.0.1.",
-            admin_token::variable(served.program)
-        ));
+        return Err(too_open(&flag, served.program));
     }
     drop(reserved);
     let (server, url) = listen::bind(config, rest.into()).await?;
     let _ = served.url.set(url.clone());
-    let workers = match handlers {
-        Some(handlers) => Some(Workers::start(&db, handlers).await),
-        None => None,
-    };
-    let reloading = reload(hangup, &server, &tokens, (served.program, arguments));
+    let workers = start_workers(&db, handlers).await;
+    let model = served.model_source.map(|source| ModelReload {
+        source,
+        db: db.clone(),
+        serve: serve_again,
+        options,
+        workers: workers.clone(),
+        text: Mutex::new(served.model.to_owned()),
+    });
+    let reloading = reload(hangup, (&server, &tokens, model), (served.program, arguments));
     let socket = engine.as_ref().and_then(|engine| {
         let about = About::new(served.name, &url);
         socket::listen(engine, Data::Served { db, tokens, engine: engine.clone(), about })
@@ -124,24 +131,40 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     // They hold the database, which must be dropped before the engine closes.
     let _ = reloading.await;
     chores.stop().await;
-    if let Some(workers) = workers {
+    if let Some(workers) = workers.lock().await.take() {
         workers.stop().await;
     }
     print("Stopped.");
     engine.map_or(Ok(()), close)
 }
 
-/// Reads the certificate and the tokens again whenever the process is told to.
+async fn start_workers(db: &Db, handlers: Option<Handlers>) -> RunningWorkers {
+    let workers = match handlers {
+        Some(handlers) => Some(Workers::start(db, handlers).await),
+        None => None,
+    };
+    Arc::new(Mutex::new(workers))
+}
+
+fn too_open(flag: &str, program: &str) -> String {
+    format!(
+        "refusing to accept remote connections without authentication. Create a token with \
+         `keyloom token create {flag} --role admin`, give one from `keyloom token generate` in \
+         {}, or listen on 127.0.0.1.",
+        admin_token::variable(program)
+    )
+}
+
+/// Reads the certificate, the tokens and the model again whenever the process is told to.
 fn reload(
     hangup: Hangup,
-    server: &Server,
-    tokens: &Arc<Tokens>,
+    (server, tokens, model): (&Server, &Arc<Tokens>, Option<ModelReload>),
     (program, arguments): (&str, &ArgMatches),
 ) -> JoinHandle<()> {
     let (certificate, tokens) = (Arc::new(server.reload()), tokens.clone());
-    let (program, arguments) = (program.to_owned(), arguments.clone());
+    let (program, arguments, model) = (program.to_owned(), arguments.clone(), Arc::new(model));
     hangup.reload(move || {
-        let (certificate, tokens) = (certificate.clone(), tokens.clone());
+        let (certificate, tokens, model) = (certificate.clone(), tokens.clone(), model.clone());
         let admin = admin_token::named(&program, &arguments);
         async move {
             // One failure does not prevent the other reloads.
@@ -151,7 +174,11 @@ fn reload(
                 Ok(admin) => admin_token::ensure(&tokens, admin.as_ref()).await,
                 Err(error) => Err(error),
             };
-            certificate.and(known).and(admin)
+            let model = match &*model {
+                Some(model) => model.run().await,
+                None => Ok(()),
+            };
+            certificate.and(known).and(admin).and(model)
         }
     })
 }

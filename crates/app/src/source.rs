@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Arg, ArgGroup, ArgMatches, value_parser};
-use keyloom::{Db, SystemClock, SystemEntropy};
+use keyloom::{Db, MigrationPlan, SystemClock, SystemEntropy};
 use keyloom_dynamodb::{Consumption, Remote, RemoteOptions};
 use keyloom_server::Tokens;
 use keyloom_store::{Engine, Options, Store, TableName};
@@ -55,13 +55,22 @@ impl DataSource {
     ///
     /// If the model has errors or does not fit the data, or the store fails.
     pub async fn database(&self, model: &str) -> Result<Db, String> {
-        let options = keyloom::Options {
+        let db = Db::open_with(model, self.store.clone(), self.options()).await;
+        db.map_err(|error| error.to_string())
+    }
+
+    /// What opening a model on it would do.
+    pub(crate) async fn plan_migration(&self, model: &str) -> Result<MigrationPlan, String> {
+        let plan = Db::plan_migration(model, &*self.store, &self.options()).await;
+        plan.map_err(|error| error.to_string())
+    }
+
+    fn options(&self) -> keyloom::Options {
+        keyloom::Options {
             table: self.table.clone(),
             allow_older_model: self.allow_older_model,
             ..keyloom::Options::default()
-        };
-        let db = Db::open_with(model, self.store.clone(), options).await;
-        db.map_err(|error| error.to_string())
+        }
     }
 }
 

@@ -19,6 +19,7 @@ mod health;
 mod import;
 mod infrastructure;
 mod jobs;
+mod migrate;
 mod model_file;
 mod plan;
 mod progress;

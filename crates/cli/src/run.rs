@@ -7,7 +7,7 @@ use keyloom_app::{Environment, exit};
 use crate::command::{Command, PROGRAM};
 use crate::{
     backup, chart, check, compact, completions, copy, demo, dynamodb, explain, export, health,
-    import, infrastructure, jobs, plan, restore, scrub, serve, status, token, verify,
+    import, infrastructure, jobs, migrate, plan, restore, scrub, serve, status, token, verify,
 };
 
 /// Every command, in the order of `--help`: models and plans, serving, data, backups, setup.
@@ -19,6 +19,7 @@ const COMMANDS: &[Command] = &[
     demo::COMMAND,
     token::COMMAND,
     jobs::COMMAND,
+    migrate::COMMAND,
     status::COMMAND,
     health::COMMAND,
     dynamodb::COMMAND,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use clap::ArgMatches;
 use keyloom_app::pages::of_folder;
-use keyloom_app::{Parts, Served, directory_of, serve, serve_arguments};
+use keyloom_app::{ModelSource, Parts, ReadModel, Served, directory_of, serve, serve_arguments};
 use keyloom_server::OwnPage;
 
 use crate::command::{Command, PROGRAM};
@@ -33,7 +33,8 @@ Examples:
 
 Every option is also an environment variable: --max-body is KEYLOOM_MAX_BODY.
 Stop the server with Ctrl-C or SIGTERM; it finishes requests in progress. SIGHUP makes it read the
-certificate and the admin token again. While it runs, commands such as `keyloom backup --data DIR` work
+model, the certificate and the admin token again; a model that is invalid, or that the data does not
+allow, changes nothing. While it runs, commands such as `keyloom backup --data DIR` work
 through the private socket in the data directory.";
 
 fn describe(command: clap::Command) -> clap::Command {
@@ -53,7 +54,14 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let parts = Parts { handlers, pages, ..Parts::default() };
     let name = &name_of(path);
     let (model, url, default_directory) = (&file.text, Arc::default(), directory_of(name));
-    serve(Served { program: PROGRAM, name, model, parts, url, default_directory }, arguments)
+    let again = arguments.clone();
+    let model_source = Some(ModelSource::new(move || {
+        let file = ModelFile::from_arguments(&again)?;
+        Ok(ReadModel { handlers: webhooks::handlers(&file.model, &again)?, text: file.text })
+    }));
+    let program = PROGRAM;
+    let served = Served { program, name, model, model_source, parts, url, default_directory };
+    serve(served, arguments)
 }
 
 /// The pages in the folder `page` beside a model file, if it exists.

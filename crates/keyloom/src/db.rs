@@ -18,7 +18,9 @@ use crate::ordinals::Ordinals;
 use crate::schema::{Head, Opened, Schema, Stored, complete_switch, open_schema, reopen_schema};
 use crate::scope::Scope;
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
-use crate::write::{Attempts, Executor, Fence, FencedBy, Groups, Registry, Turns, WriteContext};
+use crate::write::{
+    Attempts, Executor, Fence, FencedBy, Gate, GatedBy, Groups, Registry, Turns, WriteContext,
+};
 
 /// A model on a store. Clones share one database.
 ///
@@ -145,6 +147,9 @@ pub(crate) struct Shared {
     pub(crate) imports_are_new: AtomicBool,
     /// The fence of this process, where others share the store.
     fence: Option<Fence>,
+    /// The gate of this process, where none does.
+    gate: Option<Gate>,
+    options: Options,
     schema: RwLock<Arc<Schema>>,
 }
 
@@ -167,16 +172,16 @@ impl Shared {
         table: TableName,
         options: Options,
     ) -> Result<Shared, Error> {
-        let stamps = Stamps::new(options.clock.clone(), options.entropy);
-        let fence = match store.opening() {
-            Some(_) => None,
-            None => Some(Fence::new(stamps.below(1 << 53)?)),
+        let stamps = Stamps::new(options.clock.clone(), options.entropy.clone());
+        let (fence, gate) = match store.opening() {
+            Some(_) => (None, Some(Gate::new(opened.schema.epoch))),
+            None => (Some(Fence::new(stamps.below(1 << 53)?)), None),
         };
         Ok(Shared {
             store,
             table,
             stamps,
-            clock: options.clock,
+            clock: options.clock.clone(),
             ordinals: Ordinals::default(),
             groups: Groups::default(),
             folding: Folding::default(),
@@ -195,6 +200,8 @@ impl Shared {
             imports_are_new: AtomicBool::new(true),
             cursor_key: opened.cursor_key,
             fence,
+            gate,
+            options,
             schema: RwLock::new(Arc::new(opened.schema)),
         })
     }
@@ -241,8 +248,13 @@ impl Shared {
         done: &Result<T, Error>,
     ) -> Result<bool, Error> {
         let Err(error) = done else { return Ok(false) };
-        if self.fence.is_none() || !error.depends_on_model() {
+        if !error.depends_on_model() {
             return Ok(false);
+        }
+        if let Some(gate) = &self.gate {
+            // A change that was refused leaves the epoch as it is.
+            let is_other = gate.epoch_when_open().await != schema.epoch;
+            return Ok(is_other || matches!(error, Error::ModelChanged));
         }
         let head = Head::load(&*self.store, &self.table).await?;
         if head.is_some_and(|head| head.epoch == schema.epoch && !head.is_switching()) {
@@ -257,9 +269,24 @@ impl Shared {
         self.fence.as_ref().map(Fence::writer)
     }
 
-    /// Returns a copy of a request if it may have to be decided again, by another model.
+    /// Returns a copy of a request: it may have to be decided again, by another model.
     pub(crate) fn keep_for_retry<T: Clone>(&self, request: &T) -> Option<T> {
-        self.fence.as_ref().map(|_| request.clone())
+        (self.fence.is_some() || self.gate.is_some()).then(|| request.clone())
+    }
+
+    /// Replaces the model, as opening the store with another one does.
+    async fn change_model(&self, model: &str) -> Result<(), Error> {
+        let closed = match &self.gate {
+            Some(gate) => Some(gate.close().await),
+            None => None,
+        };
+        let opened = open_schema(model, &*self.store, &self.table, &self.options).await?;
+        let epoch = opened.schema.epoch;
+        self.replace_schema(opened.schema);
+        if let Some(closed) = closed {
+            closed.open_for(epoch);
+        }
+        Ok(())
     }
 
     fn replace_schema(&self, schema: Schema) {
@@ -287,6 +314,7 @@ impl Shared {
             row_turns: &self.row_turns,
             running: &self.running,
             fence: self.fence.as_ref().map(|fence| FencedBy { fence, epoch: schema.epoch }),
+            gate: self.gate.as_ref().map(|gate| GatedBy { gate, epoch: schema.epoch }),
             now_ms: self.now_ms(),
         }
     }
@@ -324,6 +352,21 @@ impl Db {
             let db = shared.db(None);
             Checkpoints::new(&db.shared).create_missing().await?;
             Ok(db)
+        })
+    }
+
+    /// Replaces the model while the database is in use, as opening it with the new one would: the data is
+    /// checked first, and [`Db::backfill`] rewrites it afterwards. Reads go on under the old model until
+    /// the change. Writes wait while the data is checked; one that was decided under the old model is not
+    /// applied after the change, but decided again.
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::open`]; then nothing has changed.
+    pub fn change_model<'a>(&'a self, model: &'a str) -> Answer<'a, ()> {
+        Box::pin(async move {
+            self.shared.change_model(model).await?;
+            Checkpoints::new(&self.shared).create_missing().await
         })
     }
 

@@ -150,6 +150,7 @@ pub use keyloom_store::{Clock, Store, SystemClock};
 pub use keyloom_value::{Item, Number, Value};
 pub use read::{ListQuery, Page, WithChildren};
 pub use record::Record;
+pub use schema::MigrationPlan;
 pub use stamp::{Entropy, SystemEntropy};
 pub use tags::FindTags;
 pub use tree::{Branch, Fields, Tree};

@@ -4,6 +4,7 @@ mod head;
 mod layouts;
 mod open;
 mod permits;
+mod plan;
 mod precheck;
 mod stored;
 mod table;
@@ -19,6 +20,7 @@ pub(crate) use head::{Fingerprint, Head, copy_key};
 pub(crate) use layouts::{Former, Layouts};
 pub(crate) use open::{Opened, open_schema, open_stored, reopen_schema};
 pub(crate) use permits::{complete_switch, create_permits, permit_key};
+pub use plan::MigrationPlan;
 pub(crate) use stored::{
     Position, Revision, Stored, remove_revision, write_copied, write_progress,
 };

@@ -13,6 +13,7 @@ mod jobs;
 mod lineage;
 mod list;
 pub(crate) mod literal;
+mod moves;
 mod name;
 mod path;
 mod pattern;

@@ -32,6 +32,8 @@ pub(crate) struct DeclaredEntity {
     pub(crate) formats: Vec<DeclaredFormat>,
     pub(crate) patterns: Vec<DeclaredPattern>,
     pub(crate) transitions: Vec<DeclaredTransitions>,
+    pub(crate) renamed: Vec<DeclaredRename>,
+    pub(crate) removed: Vec<Word>,
     pub(crate) uniques: Vec<DeclaredUnique>,
     pub(crate) lists: Vec<DeclaredList>,
     pub(crate) counts: Vec<DeclaredCount>,
@@ -141,6 +143,13 @@ pub(crate) struct DeclaredPattern {
 pub(crate) struct DeclaredTransitions {
     pub(crate) field: Word,
     pub(crate) allowed: Vec<(Word, Vec<Word>)>,
+}
+
+/// `renamed.FIELD = "EARLIER NAME"`.
+#[derive(Debug)]
+pub(crate) struct DeclaredRename {
+    pub(crate) field: Word,
+    pub(crate) earlier: Word,
 }
 
 /// One entry of `unique`.

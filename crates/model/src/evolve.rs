@@ -1,7 +1,7 @@
 //! Changes of a model: whether data written under the old one can be kept under the new one.
 //!
-//! Declarations are compared by name, and uniques by definition; the order of the file does not
-//! matter. This is a pure comparison: it neither reads nor changes data.
+//! Declarations are compared by name, fields by their names in rows, and uniques by definition; the
+//! order of the file does not matter. This is a pure comparison: it neither reads nor changes data.
 
 mod change;
 mod entity;
@@ -32,6 +32,7 @@ use side::{Pair, Side};
 /// Every reason why the data cannot be kept: changes that would remove data, or that stored data
 /// may violate, are refused.
 pub fn evolve(old: &Model, new: &Model) -> Result<Evolution, Vec<Refusal>> {
+    let new = &new.clone().following(old);
     let mut findings = Findings::default();
     entity::compare_presence(old, new, &mut findings);
     for (id, entity) in new.entities() {

@@ -30,6 +30,8 @@ mod slot;
 mod template;
 mod uniques;
 
+use std::collections::BTreeMap;
+
 use keyloom_value::{Item, Name, Value};
 
 use crate::model::{Entity, EntityId, FieldId, FieldType, Model, OnDelete, UniqueId};
@@ -93,6 +95,8 @@ pub(crate) struct EntityLayout {
     pub(crate) expiry_default: Option<ExpiryDefault>,
     /// The numbers of shards that references to it had under earlier revisions.
     pub(crate) earlier_reference_shards: Vec<u32>,
+    /// The fields by their names in rows, if some of these differ from theirs.
+    pub(crate) names_in_rows: Option<BTreeMap<Name, Name>>,
 }
 
 /// The attributes of own rows, made once: a name is cloned for every row.
@@ -132,6 +136,7 @@ impl Layout {
             referrers: all_links.iter().filter(|link| link.target == id).copied().collect(),
             expiry_default: None,
             earlier_reference_shards: vec![],
+            names_in_rows: names_in_rows(entity),
         };
         let entities: Vec<EntityLayout> = model.entities().map(entity_layout).collect();
         let used = entities.iter().flat_map(|entity| entity.slots.all());
@@ -287,12 +292,18 @@ fn links(owner: EntityId, entity: &Entity) -> Vec<Link> {
 }
 
 /// The name of a unique in keys: what it means, so that no other unique ever shares it.
+fn names_in_rows(entity: &Entity) -> Option<BTreeMap<Name, Name>> {
+    let names = entity.fields.iter();
+    let names = names.map(|field| (Name::from(&field.stored), Name::from(&field.name)));
+    entity.has_other_names().then(|| names.collect())
+}
+
 fn guard_tag(entity: &Entity, id: UniqueId) -> String {
     let unique = entity.unique(id);
-    let names = entity.select(&unique.fields).map(|field| field.name.as_str());
+    let names = entity.select(&unique.fields).map(|field| field.stored.as_str());
     let mut tag = names.collect::<Vec<_>>().join(",");
     if let Some(within) = unique.within {
-        tag = format!("{tag} within {}", entity.field(within).name);
+        tag = format!("{tag} within {}", entity.field(within).stored);
     }
     match unique.case {
         crate::model::CaseMode::Exact => tag,

@@ -3,6 +3,7 @@
 
 mod board;
 mod children;
+mod conversion;
 mod count;
 mod entity;
 mod field;
@@ -14,6 +15,7 @@ mod literal;
 mod pattern;
 mod related;
 mod search;
+mod stored_names;
 mod tags;
 mod transition;
 mod unique;
@@ -23,7 +25,9 @@ mod zone;
 use std::collections::BTreeMap;
 
 pub use board::{Board, Ranking};
+pub(crate) use conversion::Retype;
 pub use count::Count;
+pub(crate) use entity::Moves;
 pub use entity::{Entity, IdSource, Tenancy};
 pub use field::{Field, FieldAccess, FieldOrigin, FieldType, Limits, OnDelete, Presence};
 pub use format::{Format, FormatChoice, FormatRule};
@@ -35,6 +39,7 @@ pub(crate) use pattern::{Pattern, PatternRule};
 pub use related::Related;
 pub(crate) use search::{LANGUAGES, Language};
 pub use search::{Search, Term};
+pub use stored_names::StoredNames;
 pub use tags::TagCombination;
 pub(crate) use transition::TransitionRule;
 pub use unique::{CaseMode, Unique};
@@ -139,6 +144,10 @@ impl Model {
             window.zone = map(&window.zone);
         }
         self
+    }
+
+    pub(crate) fn entities_mut(&mut self) -> impl Iterator<Item = &mut Entity> {
+        self.entities.iter_mut()
     }
 
     /// The built-in entity `job`, which a model has if it declares handlers or `jobs = true`. It is

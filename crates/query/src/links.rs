@@ -43,7 +43,8 @@ pub struct LinkRow {
 /// Links in one partition.
 struct ShardPage {
     links: Vec<LinkRow>,
-    has_more: bool,
+    /// The sort key of the last row that was read, if more may follow.
+    last: Option<KeyBytes>,
 }
 
 /// The references to an entity.
@@ -53,7 +54,7 @@ pub(crate) struct Links<'l> {
 }
 
 impl Links<'_> {
-    /// Returns at most `limit` of them after a row, and at least one if there is one.
+    /// Returns at most `limit` of them after a row. There may be more although it returns none.
     pub(crate) async fn page(
         &self,
         after: Option<&LinksPosition>,
@@ -68,11 +69,12 @@ impl Links<'_> {
         for (at, partition) in partitions.iter().enumerate().skip(first) {
             let after = after.filter(|after| after.partition == at).map(|after| &after.sort);
             let page = self.shard_page(partition, after, limit - links.len()).await?;
+            let has_more = page.last.is_some();
             let last = page.links.last().map(|link| link.key.sort.clone());
-            let last = last.or_else(|| after.cloned()).unwrap_or_default();
+            let last = page.last.or(last).or_else(|| after.cloned()).unwrap_or_default();
             links.extend(page.links);
             let is_full = links.len() >= limit && at + 1 < partitions.len();
-            if page.has_more || is_full {
+            if has_more || is_full {
                 let next = Some(LinksPosition { partition: at, sort: last });
                 return Ok(LinksPage { links, next });
             }
@@ -98,20 +100,34 @@ impl Links<'_> {
         let partition = Partition::of_table(partition.as_bytes());
         let request = partition.first(&span, limit);
         let page = request.read(self.reader.rows(), &mut ReadCost::default()).await?;
-        let links = page.items.iter().map(|row| self.read_link(row));
+        let links = page.items.iter().filter_map(|row| self.read_link(row).transpose());
         let links = links.collect::<Result<Vec<LinkRow>, Error>>()?;
-        Ok(ShardPage { has_more: page.last_key.is_some() && !links.is_empty(), links })
+        let last = page.items.last().filter(|_| page.last_key.is_some());
+        let last = last.map(|row| raw_key(row)).transpose()?;
+        let last = last.and_then(|raw| Layout::row_key(&raw.partition, &raw.sort));
+        Ok(ShardPage { links, last: last.map(|key| key.sort) })
     }
 
-    fn read_link(&self, row: &Item) -> Result<LinkRow, Error> {
-        let wrong = || unreadable(row, Unreadable { attribute: SORT });
-        let raw = RawKey::of(row).ok_or_else(wrong)?;
-        let Some(RowName::Link { field, owner, .. }) =
-            self.reader.layout.row_name(&raw.partition, &raw.sort)
+    /// Reads a link; none if it is of a field that the model no longer has.
+    fn read_link(&self, row: &Item) -> Result<Option<LinkRow>, Error> {
+        let raw = raw_key(row)?;
+        let layout = self.reader.layout;
+        let Some(RowName::Link { field, owner, .. }) = layout.row_name(&raw.partition, &raw.sort)
         else {
-            return Err(wrong());
+            return match layout.references().is_retired(&raw.sort) {
+                true => Ok(None),
+                false => Err(wrong(row)),
+            };
         };
-        let key = Layout::row_key(&raw.partition, &raw.sort).ok_or_else(wrong)?;
-        Ok(LinkRow { key, owner, field })
+        let key = Layout::row_key(&raw.partition, &raw.sort).ok_or_else(|| wrong(row))?;
+        Ok(Some(LinkRow { key, owner, field }))
     }
+}
+
+fn raw_key(row: &Item) -> Result<RawKey, Error> {
+    RawKey::of(row).ok_or_else(|| wrong(row))
+}
+
+fn wrong(row: &Item) -> Error {
+    unreadable(row, Unreadable { attribute: SORT })
 }

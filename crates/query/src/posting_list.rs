@@ -97,13 +97,13 @@ impl<'o> PostingOwner<'o> {
 }
 
 impl PostingList {
-    /// Whether an entity that loses the reference in a field leaves the list.
+    /// Whether an entity that loses the reference in a field, named as in rows, leaves the list.
     pub(crate) fn depends_on(&self, entity: &Entity, field: &str) -> bool {
         let (list, facet) = match &self.of {
             PostingOf::List(list) => (entity.list(*list), None),
             PostingOf::Facet { list, field, .. } => (entity.list(*list), Some(field)),
             PostingOf::Present(id) | PostingOf::Slice(id, _) => {
-                return entity.field(*id).name == field;
+                return entity.field(*id).stored == field;
             }
             PostingOf::Entity
             | PostingOf::Term(_)
@@ -115,7 +115,7 @@ impl PostingList {
         let tested = list.filter.iter().map(|test| &test.field);
         let ordered = list.order.iter().map(|order| &order.field);
         let mut fields = list.by.iter().chain(tested).chain(ordered).chain(facet);
-        fields.any(|id| entity.field(*id).name == field)
+        fields.any(|id| entity.field(*id).stored == field)
     }
 
     /// What the list is of, in the words of `explain`.

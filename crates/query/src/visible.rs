@@ -89,7 +89,8 @@ impl ReadState {
             if row.pending.is_empty() {
                 return Some(row).filter(lives);
             }
-            let settled = row.pending.settled(&row.image, |by| self.has_happened(by));
+            let entity = reader.layout.model().entity(row.image.key.entity);
+            let settled = row.pending.settled((&row.image, entity), |by| self.has_happened(by));
             row.image = settled.filter(|_| lives(&row))?;
             Some(row)
         };

@@ -8,6 +8,7 @@ mod caller;
 mod change_signal;
 mod closed_steps;
 mod copied_tokens;
+mod current;
 mod docs;
 mod error_mapping;
 mod example;

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use keyloom::{Clock, Db, SystemClock};
+use keyloom::{Clock, Db, MigrationPlan, SystemClock};
+use keyloom_model::Model;
 use keyloom_server::Tokens;
 use keyloom_store::Engine;
 use serde::{Deserialize, Serialize};
@@ -66,13 +67,26 @@ impl Data {
         match self {
             Data::Opened { source, .. } => source.database(model).await,
             Data::Served { db, .. } => match keyloom_model::check(model) {
-                Ok(model) if model == db.model() => Ok(db.clone()),
+                Ok(model) if is_same(&model, &db.model()) => Ok(db.clone()),
                 Ok(_) | Err(_) => Err("the server that has the data open serves another model: \
-                                       give that model, or restart the server with this one."
+                                       give that model, or replace the model file of the server \
+                                       and send it SIGHUP."
                     .to_owned()),
             },
             Data::Tables { .. } => Err(NO_MODEL.to_owned()),
         }
+    }
+
+    /// What a change of its model would do.
+    pub(super) async fn plan_migration(&self, model: &str) -> Result<MigrationPlan, String> {
+        let plan = match self {
+            Data::Opened { source, .. } => return source.plan_migration(model).await,
+            Data::Served { engine, .. } => {
+                Db::plan_migration(model, &**engine, &keyloom::Options::default()).await
+            }
+            Data::Tables { .. } => return Err(NO_MODEL.to_owned()),
+        };
+        plan.map_err(|error| error.to_string())
     }
 
     /// The access tokens.
@@ -117,6 +131,11 @@ impl Data {
             Data::Served { engine, .. } | Data::Tables { engine, .. } => Ok(engine),
         }
     }
+}
+
+/// Whether a model is the one in force, in which fields may have other names in rows.
+fn is_same(model: &Model, in_force: &Model) -> bool {
+    model.clone().with_stored_names(&in_force.stored_names()) == *in_force
 }
 
 const NO_MODEL: &str =

@@ -5,7 +5,7 @@ use serde_json::Value as Json;
 use super::message::Request;
 use crate::operations::{
     AdoptTokens, Backup, Channel, Compact, CreateToken, Data, Explain, Export, Import, Jobs,
-    ListTokens, Operation, RevokeToken, Scrub, Status, Verify, block_on,
+    ListTokens, Migrate, Operation, RevokeToken, Scrub, Status, Verify, block_on,
 };
 
 type Run = fn(Json, &Data, &mut Channel<'_>) -> Result<Json, String>;
@@ -21,6 +21,7 @@ const OPERATIONS: &[(&str, Run)] = &[
     (Import::NAME, run_one::<Import>),
     (Jobs::NAME, run_one::<Jobs>),
     (ListTokens::NAME, run_one::<ListTokens>),
+    (Migrate::NAME, run_one::<Migrate>),
     (RevokeToken::NAME, run_one::<RevokeToken>),
     (Scrub::NAME, run_one::<Scrub>),
     (Status::NAME, run_one::<Status>),

@@ -21,6 +21,8 @@ mod infrastructure;
 mod jobs;
 mod kill;
 mod killed_import;
+mod migrations;
+mod model_reloads;
 mod models;
 mod once;
 mod online;

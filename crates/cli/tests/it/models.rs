@@ -44,7 +44,7 @@ fn changes_for_existing_data_are_listed() {
     assert!(success && out.contains("by_name"), "{out}");
     let (success, _, err) = output(&["check", &old, "--against", &longer]);
     assert!(success, "a list can be removed: {err}");
-    let other = write("other.toml", "[entity.task]\nfields.name = \"int\"\n");
+    let other = write("other.toml", "[entity.task]\nfields.name = \"bytes\"\n");
     let (success, _, err) = output(&["check", &other, "--against", &old]);
     assert!(!success && err.contains("cannot be migrated"), "{err}");
 }

@@ -27,6 +27,8 @@ pub(crate) const CALLS: &[&[&str]] = &[
     &["export", "MODEL", "--data", "DIR"],
     &["verify", "MODEL", "--data", "DIR"],
     &["verify", "MODEL", "--data", "DIR", "--repair"],
+    &["migrate", "MODEL", "--data", "DIR", "--plan"],
+    &["migrate", "MODEL", "--data", "DIR"],
     &["scrub", "--data", "DIR"],
     &["compact", "--data", "DIR"],
     &["explain", "MODEL", "--data", "DIR", "/tasks"],

@@ -1,5 +1,6 @@
 //! What a database begins with: its model, the slots of its lists, and the secret of its cursors.
 
+use keyloom_model::StoredNames;
 use keyloom_value::{Item, Number, Value};
 use sha2::{Digest, Sha256};
 
@@ -40,8 +41,12 @@ impl Heading {
         }
         // In the target, no write of an earlier epoch can be on its way.
         let head = Head { fenced: stored.head.epoch, ..stored.head.clone() };
-        let revision =
-            Revision { matching: None, progress: Position::default(), ..revision.clone() };
+        let revision = Revision {
+            matching: None,
+            names: StoredNames::default(),
+            progress: Position::default(),
+            ..revision.clone()
+        };
         Ok(Heading { head, revision })
     }
 
@@ -98,6 +103,7 @@ impl Heading {
             slots: slots.clone(),
             matching: None,
             zones: zones::read(item.get(ZONES))?,
+            names: StoredNames::default(),
             since_ms: item.get(SINCE)?.as_n().and_then(Number::to_i64)?,
             pending: Pending::default(),
             progress: Position::default(),

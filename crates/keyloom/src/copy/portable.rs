@@ -87,7 +87,9 @@ fn has_expired(row: &Item, now_ms: i64) -> bool {
 
 fn entity(layouts: &Layouts, row: &Item) -> Result<Item, Error> {
     let own = layouts.current.read_own(row).map_err(Error::damaged)?;
-    let (deletion, pending) = (own.deletion.clone(), own.pending.clone());
+    // A copy begins without earlier names.
+    let kind = layouts.current.model().entity(own.image.key.entity);
+    let (deletion, pending) = (own.deletion.clone(), own.pending.with_model_names(kind));
     let Image { version, ordinal, fields, .. } = layouts.upgraded(own);
     let mut portable = fields;
     for name in [PARTITION, SORT] {

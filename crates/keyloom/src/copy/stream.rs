@@ -192,7 +192,7 @@ impl Streams<'_> {
 
     /// Positions fence a copy, so it needs no permits.
     fn context(&self) -> WriteContext<'_> {
-        WriteContext { fence: None, ..self.shared.write_context(self.schema) }
+        WriteContext { fence: None, gate: None, ..self.shared.write_context(self.schema) }
     }
 }
 

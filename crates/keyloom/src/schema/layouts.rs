@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::{DELETION, REVISION, VERSION};
 use keyloom_model::{
-    Addend, Entity, EntityId, EntityKey, ExpiryDefault, FieldId, Image, Layout, Matching, OwnRow,
-    Pending, Reason, Row, UniqueId,
+    Addend, Entity, EntityId, EntityKey, ExpiryDefault, Field, FieldId, Image, Layout, Matching,
+    OwnRow, Pending, Reason, Row, UniqueId,
 };
 use keyloom_store::SetName;
-use keyloom_value::{KeyBytes, Number};
+use keyloom_value::{Item, KeyBytes, Name, Number, Value};
 
 use super::stored::Revision;
 use crate::error::Error;
@@ -58,7 +58,8 @@ impl Layouts {
     fn with_expiry_defaults(mut self) -> Layouts {
         for (id, entity) in self.current.model().clone().entities() {
             let Some(expires) = entity.expires else { continue };
-            if let Some(default) = self.expiry_default(&entity.name, &entity.field(expires).name) {
+            if let Some(default) = self.expiry_default(&entity.name, &entity.field(expires).stored)
+            {
                 self.current = self.current.with_expiry_default(id, default);
             }
         }
@@ -66,12 +67,12 @@ impl Layouts {
     }
 
     /// Returns the expiry of rows that are older than the `expires` field, if there can be any.
-    fn expiry_default(&self, entity: &str, field: &str) -> Option<ExpiryDefault> {
+    fn expiry_default(&self, entity: &str, stored: &str) -> Option<ExpiryDefault> {
         let revisions: Vec<(u32, &Entity, i64)> = self.declarations(entity, 0).collect();
         let steps = revisions.iter().zip(revisions.iter().skip(1));
         let mut added = steps.filter_map(|((revision, before, _), (_, after, since_ms))| {
-            let added = after.fields.iter().find(|added| added.name == field)?;
-            let is_new = before.find_field(field).is_none();
+            let added = after.field(after.find_stored(stored)?);
+            let is_new = before.find_stored(stored).is_none();
             let default = added.default.as_ref().filter(|_| is_new)?.value(*since_ms);
             let time_ms = default.as_n().and_then(Number::to_i64)?;
             Some(ExpiryDefault { revision: *revision, time_ms })
@@ -179,9 +180,12 @@ impl Layouts {
         let Some(former) = self.former(row)? else {
             return Ok((&self.current, Cow::Borrowed(&row.image)));
         };
-        let name = &self.current.model().entity(row.image.key.entity).name;
+        let current = self.current.model().entity(row.image.key.entity);
         let mut image = row.image.clone();
-        image.key.entity = former.model().find(name).unwrap_or(image.key.entity);
+        if let Some(id) = former.model().find(&current.name) {
+            image.key.entity = id;
+            image.fields = fields_before(row, current, former.model().entity(id));
+        }
         Ok((former, Cow::Owned(image)))
     }
 
@@ -195,25 +199,47 @@ impl Layouts {
     }
 
     /// Returns an entity under the current model: fields that were added since have the default that
-    /// they were added with. For an entity that existed before, `now` is the time of the revision that
-    /// added the field.
+    /// they were added with, and values of those whose type has changed are converted. For an entity
+    /// that existed before, `now` is the time of the revision that added the field.
     pub(crate) fn upgraded(&self, row: OwnRow) -> Image {
-        let OwnRow { mut image, revision, .. } = row;
-        if self.before.range(revision..).next().is_none() {
-            return image;
+        if self.before.range(row.revision..).next().is_none() {
+            return row.image;
         }
-        let entity = &self.current.model().entity(image.key.entity).name;
-        let revisions: Vec<(u32, &Entity, i64)> = self.declarations(entity, revision).collect();
+        self.upgrade(row).0
+    }
+
+    /// Returns the fields of a row whose values cannot be converted to their type under the current
+    /// model.
+    pub(crate) fn unconverted(&self, row: OwnRow) -> Vec<String> {
+        self.upgrade(row).1
+    }
+
+    fn upgrade(&self, row: OwnRow) -> (Image, Vec<String>) {
+        let OwnRow { mut image, revision, retired, .. } = row;
+        let current = self.current.model().entity(image.key.entity);
+        let revisions: Vec<(u32, &Entity, i64)> =
+            self.declarations(&current.name, revision).collect();
+        let mut upgrade = Upgrade { values: retired, unconverted: vec![] };
+        let stored = |name: &str| Some(&current.field(current.find_field(name)?).stored);
+        for (name, value) in std::mem::take(&mut image.fields) {
+            let stored = stored(name.as_str()).map_or_else(|| name.clone(), Name::from);
+            upgrade.values.insert(stored, value);
+        }
         for ((_, before, _), (_, after, since_ms)) in revisions.iter().zip(revisions.iter().skip(1))
         {
-            for field in &after.fields {
-                let is_new = before.find_field(&field.name).is_none();
-                if let Some(default) = field.default.as_ref().filter(|_| is_new) {
-                    image.fields.insert(field.name.as_str(), default.value(*since_ms));
-                }
+            upgrade.step(before, after, *since_ms);
+        }
+        let Upgrade { mut values, unconverted } = upgrade;
+        for field in &current.fields {
+            if let Some(value) = values.remove(&field.stored) {
+                image.fields.insert(field.name.as_str(), value);
             }
         }
-        image
+        // What no model declares is damage, for verification to see.
+        for (name, value) in values.into_iter().filter(|_| !current.has_other_names()) {
+            image.fields.insert(name, value);
+        }
+        (image, unconverted)
     }
 
     /// Returns the layout that a row was written under, if it is not the current one. A revision is
@@ -263,6 +289,54 @@ impl Layouts {
             id: target.id.clone(),
         }
     }
+}
+
+/// The values of an entity on the way from one model to the next, by their names in rows.
+struct Upgrade {
+    values: Item,
+    /// The fields whose values could not be converted.
+    unconverted: Vec<String>,
+}
+
+impl Upgrade {
+    fn step(&mut self, before: &Entity, after: &Entity, since_ms: i64) {
+        for (id, field) in after.fields() {
+            if before.find_stored(&field.stored).is_some() {
+                continue;
+            }
+            let value = match after.counterpart(id, before) {
+                None => field.default.as_ref().map(|default| default.value(since_ms)),
+                Some(was) => self.converted(before.field(was), field),
+            };
+            if let Some(value) = value {
+                self.values.insert(field.stored.as_str(), value);
+            }
+        }
+    }
+
+    fn converted(&mut self, before: &Field, after: &Field) -> Option<Value> {
+        let value = self.values.get(&before.stored)?;
+        let converted = before.of.convert(&after.of, value);
+        if converted.is_none() {
+            self.unconverted.push(after.name.clone());
+        }
+        converted
+    }
+}
+
+/// The fields of a row under the model that it was written under.
+fn fields_before(row: &OwnRow, current: &Entity, before: &Entity) -> Item {
+    if row.retired.is_empty() && !current.has_other_names() && !before.has_other_names() {
+        return row.image.fields.clone();
+    }
+    let value = |field: &Field| {
+        let value = match current.find_stored(&field.stored) {
+            Some(now) => row.image.fields.get(&current.field(now).name),
+            None => row.retired.get(&field.stored),
+        };
+        Some((Name::from(&field.name), value?.clone()))
+    };
+    before.fields.iter().filter_map(value).collect()
 }
 
 fn counters(layout: &Layout, image: &Image, pending: &Pending) -> Result<Vec<Addend>, Error> {

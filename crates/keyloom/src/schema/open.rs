@@ -27,11 +27,19 @@ pub(crate) struct Opened {
 }
 
 /// The parameters of opening.
-struct Opening<'a> {
-    text: &'a str,
-    store: &'a dyn Store,
-    table: &'a TableName,
-    options: &'a Options,
+pub(super) struct Opening<'a> {
+    pub(super) text: &'a str,
+    pub(super) store: &'a dyn Store,
+    pub(super) table: &'a TableName,
+    pub(super) options: &'a Options,
+}
+
+/// A change of the model that nothing is written of yet.
+pub(super) struct Prepared {
+    pub(super) evolution: Evolution,
+    /// By the new model.
+    pub(super) layouts: Layouts,
+    pub(super) next: Revision,
 }
 
 /// Opens a model on a table.
@@ -93,25 +101,44 @@ impl Opening<'_> {
         if !complete_switch(self.store, self.table, &mut stored).await? {
             return Ok(None);
         }
-        let (former, mut formers) = formers(&stored)?;
         let (head, revision) = (&stored.head, today(&stored)?);
-        // An older build beside a newer one must not count by its own rules.
-        let model = model.with_newer_zones(&revision.zones);
-        let is_zoned_so = former.layout.model().zones().has_rules_of(&model.zones());
-        // A model without filters stores no posting lists in either way.
-        let is_numbered = model.entities().any(|(_, entity)| entity.has_ordinals());
-        let is_matched_so = !is_numbered
-            || revision.matching == Some(self.matching()) && former.layout.facets().has_all_slots();
-        let has_shards = model.entities().any(|(_, entity)| entity.has_shards());
-        let is_spread_so = !has_shards || former.layout.spreads_like(self.matching());
-        let is_kept_so = is_matched_so && is_spread_so;
-        self.check_newer(head, revision)?;
-        if revision.text == self.text && is_kept_so && is_zoned_so {
+        let Some(Prepared { evolution, layouts, next }) = self.prepare(model, &stored)? else {
+            let (former, formers) = formers(&stored)?;
             ensure_table(self.store, self.table, &former.layout).await?;
             let layouts = Layouts::new(former.layout, revision, formers);
             return Ok(Some(opened(layouts, revision, head)));
+        };
+        let (number, tightened) = (layouts.current.revision(), evolution.tightened());
+        if number != head.revision || !tightened.is_empty() {
+            precheck((self.store, self.table), &layouts, (&next.pending, &tightened)).await?;
+        }
+        ensure_table(self.store, self.table, &layouts.current).await?;
+        let texts = ModelChange { before: &revision.text, after: self.text };
+        let mut after = head.changed(number, texts);
+        if self.store.opening().is_some() {
+            // No other process can have permits.
+            after.fenced = after.epoch;
+        }
+        let heads = (&after, Some(head));
+        let written = write_revision(self.store, self.table, heads, &next).await?;
+        let is_in_force = written && !after.is_switching();
+        Ok(is_in_force.then(|| opened(layouts, &next, &after)))
+    }
+
+    /// Compares a model with the stored one; returns none if that is the same.
+    pub(super) fn prepare(&self, model: Model, stored: &Stored) -> Result<Option<Prepared>, Error> {
+        let (former, mut formers) = formers(stored)?;
+        let (head, revision) = (&stored.head, today(stored)?);
+        // An older build beside a newer one must not count by its own rules.
+        let model = model.with_newer_zones(&revision.zones);
+        let is_zoned_so = former.layout.model().zones().has_rules_of(&model.zones());
+        let is_kept_so = self.is_kept_so(&model, revision, &former);
+        self.check_newer(head, revision)?;
+        if revision.text == self.text && is_kept_so && is_zoned_so {
+            return Ok(None);
         }
         let evolution = evolve(former.layout.model(), &model).map_err(Error::Evolution)?;
+        let model = model.following(former.layout.model());
         // While a backfill is pending, every model is a revision of its own, because it determines
         // the defaults of the fields that it adds.
         let is_same = evolution.rewritten().is_empty() && revision.pending.is_empty() && is_kept_so;
@@ -128,21 +155,17 @@ impl Opening<'_> {
             formers.insert(head.revision, former);
         }
         let layouts = Layouts::new(layout, &next, formers);
-        let tightened = evolution.tightened();
-        if !is_same || !tightened.is_empty() {
-            precheck((self.store, self.table), &layouts, (&next.pending, &tightened)).await?;
-        }
-        ensure_table(self.store, self.table, &layouts.current).await?;
-        let texts = ModelChange { before: &revision.text, after: self.text };
-        let mut after = head.changed(number, texts);
-        if self.store.opening().is_some() {
-            // No other process can have permits.
-            after.fenced = after.epoch;
-        }
-        let heads = (&after, Some(head));
-        let written = write_revision(self.store, self.table, heads, &next).await?;
-        let is_in_force = written && !after.is_switching();
-        Ok(is_in_force.then(|| opened(layouts, &next, &after)))
+        Ok(Some(Prepared { evolution, layouts, next }))
+    }
+
+    /// Whether posting lists and shards are stored as this process stores them.
+    fn is_kept_so(&self, model: &Model, revision: &Revision, former: &Former) -> bool {
+        // A model without filters stores no posting lists in either way.
+        let is_numbered = model.entities().any(|(_, entity)| entity.has_ordinals());
+        let is_matched_so = !is_numbered
+            || revision.matching == Some(self.matching()) && former.layout.facets().has_all_slots();
+        let has_shards = model.entities().any(|(_, entity)| entity.has_shards());
+        is_matched_so && (!has_shards || former.layout.spreads_like(self.matching()))
     }
 
     /// Refuses a model that another one has replaced, if other processes may use that one.
@@ -167,6 +190,7 @@ impl Opening<'_> {
             slots: layout.slots(),
             matching: Some(layout.matching()),
             zones: layout.model().zones(),
+            names: layout.model().stored_names(),
             since_ms: i64::try_from(self.options.clock.now().0).unwrap_or(i64::MAX),
             pending,
             progress: Position::default(),
@@ -222,7 +246,7 @@ fn layout_of(number: u32, revision: &Revision) -> Result<Layout, Error> {
     let model = keyloom_model::check(&revision.text).map_err(|_| {
         Error::damaged(format!("Revision {number} of the model is stored as an invalid model."))
     })?;
-    let model = model.with_zones(&revision.zones);
+    let model = model.with_zones(&revision.zones).with_stored_names(&revision.names);
     let layout = Layout::reopen(model, number, &revision.slots);
     Ok(layout.keeping(revision.matching.unwrap_or(Matching::Sets)))
 }

@@ -1,8 +1,8 @@
 //! Checks whether existing data fits a new model, before the model is changed. Only reads.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use keyloom_model::{EntityId, Image, Layout, Reason, Refusal};
+use keyloom_model::{EntityId, OwnRow, Reason, Refusal};
 use keyloom_query::Reader;
 use keyloom_store::{Scan, Store, TableName};
 
@@ -20,6 +20,7 @@ pub(crate) async fn precheck(
     let layout = &layouts.current;
     let reader = Reader { store, table, layout, now_ms: layouts.since_ms };
     let mut guards: HashMap<Vec<u8>, String> = HashMap::new();
+    let mut misfits = Misfits { layouts, found: BTreeMap::new() };
     let mut scan = Scan::new(table);
     loop {
         let page = store.scan(scan.clone()).await?;
@@ -30,10 +31,10 @@ pub(crate) async fn precheck(
             let is_taken = own.deletion.is_some() && reader.seen(own.clone()).await?.is_none();
             // Entities that readers do not see give way.
             let gives_way = is_taken || reader.has_expired(&own);
-            let image = layouts.upgraded(own);
             if tightened.contains(&key.entity) && !is_taken {
-                check_fields(layout, &image)?;
+                misfits.check(&own);
             }
+            let image = layouts.upgraded(own);
             layout.counters().of(&image)?;
             for row in layout.rows(&image)? {
                 let Reason::Guard(unique) = row.reason else { continue };
@@ -49,16 +50,54 @@ pub(crate) async fn precheck(
             }
         }
         match page.last_key {
-            None => return Ok(()),
+            None => return misfits.into_result(),
             start => scan.start = start,
         }
     }
 }
 
-/// Fails if an entity breaks a rule of the new model, and names the entity.
-fn check_fields(layout: &Layout, image: &Image) -> Result<(), Error> {
-    let entity = layout.model().entity(image.key.entity);
-    let Err(errors) = entity.check_fields(&image.fields) else { return Ok(()) };
-    let refusal = |error| Refusal::of_stored(entity, &image.key.id, error);
-    Err(Error::Evolution(errors.iter().map(refusal).collect()))
+/// Entities that break a rule of the new model.
+struct Misfits<'l> {
+    layouts: &'l Layouts,
+    /// The first of each kind, with what is wrong with it, and how many there are.
+    found: BTreeMap<EntityId, Misfit>,
+}
+
+struct Misfit {
+    id: String,
+    reasons: Vec<String>,
+    count: u64,
+}
+
+impl Misfits<'_> {
+    fn check(&mut self, own: &OwnRow) {
+        let key = &own.image.key;
+        let entity = self.layouts.current.model().entity(key.entity);
+        let unconverted = self.layouts.unconverted(own.clone()).into_iter();
+        let mut reasons: Vec<String> = unconverted
+            .map(|field| format!("the value of `{field}` cannot be converted without loss"))
+            .collect();
+        let image = self.layouts.upgraded(own.clone());
+        if let Err(errors) = entity.check_fields(&image.fields) {
+            reasons.extend(errors.iter().map(ToString::to_string));
+        }
+        if reasons.is_empty() {
+            return;
+        }
+        let first = || Misfit { id: key.id.clone(), reasons, count: 0 };
+        self.found.entry(key.entity).or_insert_with(first).count += 1;
+    }
+
+    fn into_result(self) -> Result<(), Error> {
+        if self.found.is_empty() {
+            return Ok(());
+        }
+        let model = self.layouts.current.model();
+        let refusals = self.found.iter().flat_map(|(entity, misfit)| {
+            let Misfit { id, reasons, count } = misfit;
+            let reasons = reasons.iter();
+            reasons.map(move |what| Refusal::of_stored(model.entity(*entity), id, what, count - 1))
+        });
+        Err(Error::Evolution(refusals.collect()))
+    }
 }

@@ -10,7 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::attribute::SORT;
-use keyloom_model::{Matching, RowKey, ZoneSources};
+use keyloom_model::{Matching, RowKey, StoredNames, ZoneSources};
 use keyloom_store::{CancelReason, Delete, Put, Store, TableName, TransactAction, TransactWrite};
 use keyloom_value::{Item, KeyBytes, Value};
 
@@ -55,6 +55,8 @@ pub(crate) struct Revision {
     pub(crate) matching: Option<Matching>,
     /// The rules of the time zones that windows are counted by.
     pub(crate) zones: ZoneSources,
+    /// How fields are named in rows.
+    pub(crate) names: StoredNames,
     pub(crate) since_ms: i64,
     pub(crate) pending: Pending,
     /// The progress of the backfill.
@@ -229,7 +231,14 @@ const PIECES_MAX: usize = (1024 * 1024usize).div_ceil(PIECE_BYTES - 3);
 impl Revision {
     fn to_item(&self, number: u32) -> Item {
         let mut item = RowKey::system(MODEL, &[u64::from(number).into()]).to_item();
-        item.insert(SLOTS, self.slots.clone());
+        // Versions that know no other names of fields cannot read such a model.
+        match self.names.is_empty() {
+            true => item.insert(SLOTS, self.slots.clone()),
+            false => {
+                let both = [self.slots.clone(), self.names.to_item()].map(Value::M);
+                item.insert(SLOTS, Value::L(both.to_vec()))
+            }
+        };
         item.insert(SINCE, self.since_ms);
         if let Some(matching) = self.matching {
             item.insert(MATCHING, word(matching));
@@ -259,7 +268,14 @@ impl Revision {
 
     /// Everything except the text.
     fn read(row: &Item) -> Option<Revision> {
-        let Value::M(slots) = row.get(SLOTS)? else { return None };
+        let (slots, names) = match row.get(SLOTS)? {
+            Value::M(slots) => (slots, StoredNames::default()),
+            Value::L(both) => {
+                let [Value::M(slots), Value::M(names)] = &both[..] else { return None };
+                (slots, StoredNames::read(names)?)
+            }
+            _ => return None,
+        };
         let key = match row.get(POSITION) {
             None => None,
             Some(Value::M(key)) => Some(key.clone()),
@@ -279,6 +295,7 @@ impl Revision {
             slots: slots.clone(),
             matching,
             zones: zones::read(row.get(ZONES))?,
+            names,
             since_ms: row.get(SINCE)?.as_n()?.to_i64()?,
             pending: Pending {
                 entities: elements(row.get(ENTITIES)?, text)?,

@@ -110,7 +110,7 @@ async fn attempt(
     if rows == 0 && sets.is_empty() && numbers.is_empty() {
         return Ok(Some(Outcome::Done));
     }
-    let permit = ctx.permit().await?;
+    let (permit, _pass) = (ctx.permit().await?, ctx.pass()?);
     planned.extend(permit.as_ref().map(|permit| permit.check(ctx.table)));
     let (actions, meanings): (Vec<_>, Vec<_>) =
         planned.into_iter().map(|planned| (planned.action, planned.on_conflict)).unzip();

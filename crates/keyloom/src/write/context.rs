@@ -10,6 +10,7 @@ use keyloom_store::{Store, TableName, TransactWrite};
 use super::admit::Admission;
 use super::commit::{Outcome, commit};
 use super::fence::{Fence, Permit};
+use super::gate::{GatedBy, Pass};
 use super::plan::Planner;
 use super::{
     Attempts, Difference, Groups, ReferenceRules, Registry, TombstoneChange, Transition, Turns,
@@ -39,6 +40,8 @@ pub(crate) struct WriteContext<'a> {
     pub(crate) row_turns: &'a Turns,
     /// None if no other process can have the store open.
     pub(crate) fence: Option<FencedBy<'a>>,
+    /// Of a process that does not share the store.
+    pub(crate) gate: Option<GatedBy<'a>>,
     pub(crate) now_ms: i64,
 }
 
@@ -65,7 +68,7 @@ impl<'a> WriteContext<'a> {
 
     /// Sends a transaction that is not the difference of transitions, such as a repair.
     pub(crate) async fn transact(&self, mut transaction: TransactWrite) -> Result<(), Error> {
-        let permit = self.permit().await?;
+        let (permit, _pass) = (self.permit().await?, self.pass()?);
         let check = permit.as_ref().map(|permit| permit.check(self.table).action);
         transaction.actions.extend(check);
         Ok(self.store.transact_write(transaction).await?)
@@ -77,6 +80,11 @@ impl<'a> WriteContext<'a> {
             None => Ok(None),
             Some(FencedBy { fence, epoch }) => fence.permit(self, epoch).await.map(Some),
         }
+    }
+
+    /// Lets a transaction through the gate, if there is one. It is inside until the pass is dropped.
+    pub(super) fn pass(&self) -> Result<Option<Pass<'a>>, Error> {
+        self.gate.map(|GatedBy { gate, epoch }| gate.enter(epoch)).transpose()
     }
 
     /// How many actions of a transaction are not available: one checks the permit.

@@ -284,7 +284,10 @@ impl Planner<'_> {
                 }
             };
         };
-        let is_same = |field: &str| {
+        let entity = self.layouts.current.model().entity(transition.key.entity);
+        let is_same = |stored: &str| {
+            let Some(field) = entity.find_stored(stored) else { return false };
+            let field = &entity.field(field).name;
             let after = transition.after.as_ref().and_then(|after| after.fields.get(field));
             after.is_some() && after == before.image.fields.get(field)
         };
@@ -408,7 +411,7 @@ impl Planner<'_> {
         let mut condition = Condition::exists(PARTITION).and(unmarked);
         let entity = self.layouts.current.model().entity(target.entity);
         if let Some(field) = entity.expires {
-            let field = Path::from(entity.field(field).name.as_str());
+            let field = Path::from(entity.field(field).stored.as_str());
             let later =
                 Condition::compare(field.clone(), Comparison::Greater, Value::from(self.now_ms));
             let mut lives = Condition::missing(field).or(later);

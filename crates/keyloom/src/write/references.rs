@@ -32,6 +32,11 @@ impl ReferenceRules<'_> {
         &self.layout.model().entity(link.owner).field(link.field).name
     }
 
+    /// Returns its name in rows.
+    pub(crate) fn stored_name(&self, link: &Link) -> &str {
+        &self.layout.model().entity(link.owner).field(link.field).stored
+    }
+
     /// Whether the field of a link refers to a target.
     pub(crate) fn refers(&self, image: &Image, link: &Link, target: &EntityKey) -> bool {
         let value = image.fields.get(self.field_name(link));

@@ -169,7 +169,7 @@ fn a_refused_model_leaves_every_byte_unchanged() {
         };
         let spec = described(world);
         let refused = [
-            KITCHEN.replace("fields.shop_order = \"int 0..\"", "fields.shop_order = \"text\""),
+            KITCHEN.replace("fields.shop_order = \"int 0..\"", "fields.shop_order = \"bool\""),
             KITCHEN
                 .replace("fields.starts = \"time? = now\"", "")
                 .replace("order = \"-starts\"", ""),

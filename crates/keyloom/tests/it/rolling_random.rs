@@ -16,24 +16,45 @@ use proptest::prelude::*;
 use crate::cases::for_all;
 use crate::histories::take_step;
 use crate::interleavings::{Call, Work, after, orders};
-use crate::rig::{Plain, memory_store_at};
+use crate::rig::{Plain, engine_at, memory_store_at};
 use crate::world::{Depth, Draw, Naive, Readable, Request, World, open};
 
 #[test]
 fn changes_of_processes_and_of_the_model_are_serializable() {
     let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..20_usize);
-    for_all(200, histories, |(Readable(draft), seed, steps)| play(&draft, seed, steps));
+    for_all(200, histories, |(Readable(draft), seed, steps)| {
+        play(&draft, seed, steps, Processes::Several);
+    });
+}
+
+#[test]
+fn changes_of_one_process_and_of_its_model_are_serializable() {
+    let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink(), 1..20_usize);
+    for_all(100, histories, |(Readable(draft), seed, steps)| {
+        play(&draft, seed, steps, Processes::One);
+    });
+}
+
+/// Who changes the model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Processes {
+    /// One of several that share a store.
+    Several,
+    /// The one that writes.
+    One,
 }
 
 type Change<'w> = Pin<Box<dyn Future<Output = Result<Db, Error>> + 'w>>;
 
-fn play(draft: &Draft, seed: u64, steps: usize) {
+fn play(draft: &Draft, seed: u64, steps: usize, processes: Processes) {
     let mut random = Random::new(seed);
     let clock = ManualClock::new();
     let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
-    let store = match seed.is_multiple_of(2) {
-        true => pausing(store),
-        false => pausing(Arc::new(InFront(Plain(store)))),
+    let engine = (processes == Processes::One).then(|| Arc::new(engine_at(&clock)));
+    let store = match (&engine, seed.is_multiple_of(2)) {
+        (Some(engine), _) => pausing(engine.clone()),
+        (None, true) => pausing(store),
+        (None, false) => pausing(Arc::new(InFront(Plain(store)))),
     };
     let mut world = World::new(&draft.text(), store, &clock);
     for _ in 0..steps {
@@ -51,7 +72,8 @@ fn play(draft: &Draft, seed: u64, steps: usize) {
             calls.extend(drawn.map(|(tenant, requests)| Call { tenant, requests, answer: None }));
         }
         let text = edit.draft.text();
-        let changed = interleave(&world, &draft.text(), &text, &mut calls, &mut random);
+        let models = Models { old: &draft.text(), new: &text, processes };
+        let changed = interleave(&world, models, &mut calls, &mut random);
         let is_complete = match changed {
             Ok(db) => {
                 world.db = db;
@@ -68,19 +90,35 @@ fn play(draft: &Draft, seed: u64, steps: usize) {
         if !is_complete {
             return;
         }
+        if let Some(engine) = &engine {
+            engine.checkpoint().expect("a checkpoint");
+            engine.settle().expect("indexes are filled");
+        }
         world.check(Depth::All, &mut random);
     }
 }
 
-/// Runs the calls, each by a process of its own with the old model, and the change of the model.
+/// A change of the model.
+struct Models<'m> {
+    old: &'m str,
+    new: &'m str,
+    processes: Processes,
+}
+
+/// Runs the calls under the old model, each by a process of its own if there are several, and the change
+/// of the model.
 fn interleave(
     world: &World,
-    old: &str,
-    new: &str,
+    Models { old, new, processes }: Models<'_>,
     calls: &mut [Call],
     random: &mut Random,
 ) -> Result<Db, Error> {
-    let process = || block_on(open(old, world.store.clone(), &world.clock)).expect("it opens");
+    let process = || match processes {
+        Processes::Several => {
+            block_on(open(old, world.store.clone(), &world.clock)).expect("it opens")
+        }
+        Processes::One => world.db.clone(),
+    };
     let dbs: Vec<Db> = calls
         .iter()
         .map(|call| match &call.tenant {
@@ -94,7 +132,13 @@ fn interleave(
         works.push(Some(Box::pin(db.transact(changes))));
     }
     let mut change: Change<'_> = Box::pin(async {
-        let db = open(new, world.store.clone(), &world.clock).await?;
+        let db = match processes {
+            Processes::Several => open(new, world.store.clone(), &world.clock).await?,
+            Processes::One => {
+                world.db.change_model(new).await?;
+                world.db.clone()
+            }
+        };
         db.backfill(|_| {}).await?;
         Ok(db)
     });
@@ -128,7 +172,8 @@ fn explain(world: &mut World, calls: &[Call], new: Option<&str>) {
     let now_ms = world.naive.now_ms;
     let layout = world.layout.clone();
     if let Some(model) = &model {
-        let next = keyloom_model::Layout::new(model.clone(), layout.revision(), &layout.slots());
+        let model = model.clone().following(layout.model());
+        let next = keyloom_model::Layout::new(model, layout.revision(), &layout.slots());
         world.layout = next.keeping(layout.matching());
     }
     let steps = calls.len() + usize::from(model.is_some());

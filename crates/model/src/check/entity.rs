@@ -1,5 +1,7 @@
 //! Entities, one by one: their own keys, then everything declared on them.
 
+use std::collections::BTreeSet;
+
 use crate::declared::{DeclaredCount, DeclaredEntity, DeclaredList};
 use crate::error::{Code, Report, Reporter};
 use crate::model::{
@@ -12,7 +14,7 @@ use super::path::{self, Paths, Served};
 use super::read_only::ReadOnly;
 use super::scope::Scope;
 use super::shards;
-use super::{board, capacity, filters, format, list, pattern, search, transition, unique};
+use super::{board, capacity, filters, format, list, moves, pattern, search, transition, unique};
 
 const ID_SOURCES: Choices<'_, IdSource> = Choices {
     key: "`id`",
@@ -63,6 +65,8 @@ impl Checker<'_, '_> {
             counts,
             boards: board::boards(&declared.boards, scope, reporter),
             combinations: board::combinations(&declared.tags, scope, reporter),
+            moves: moves::moves(declared, scope, reporter),
+            retired: BTreeSet::new(),
             shards,
             reference_shards: shards::number(
                 declared.reference_shards.as_ref(),

@@ -79,7 +79,8 @@ impl FieldChecker<'_, '_, '_> {
         let presence = spec.optional.map_or(Presence::Required, |_| Presence::Optional);
         // `read_only` is a key of the entity and is applied later.
         let (origin, access) = (FieldOrigin::Declared, FieldAccess::ReadWrite);
-        Some(Field { name: name.to_owned(), origin, of, presence, default, access })
+        let (name, stored) = (name.to_owned(), name.to_owned());
+        Some(Field { name, stored, origin, of, presence, default, access })
     }
 
     fn type_of(&mut self, declared: &DeclaredType) -> Option<FieldType> {
@@ -148,7 +149,8 @@ enum Holder {
 /// invalid.
 fn implied(name: &str, origin: FieldOrigin, of: FieldType) -> ScopedField {
     let (presence, access) = (Presence::Required, FieldAccess::ReadWrite);
-    let field = Field { name: name.to_owned(), origin, of, presence, default: None, access };
+    let (name, stored) = (name.to_owned(), name.to_owned());
+    let field = Field { name, stored, origin, of, presence, default: None, access };
     ScopedField { field, is_valid: true }
 }
 

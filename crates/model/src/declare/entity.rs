@@ -6,7 +6,8 @@ use super::keys::{Keys, NamedTable, TableKind, table, text};
 use super::limit::{DECLARATIONS_MAX, Limit};
 use super::{list, search};
 use crate::declared::{
-    DeclaredEntity, DeclaredField, DeclaredPattern, DeclaredTransitions, DeclaredUnique,
+    DeclaredEntity, DeclaredField, DeclaredPattern, DeclaredRename, DeclaredTransitions,
+    DeclaredUnique,
 };
 use crate::error::Reporter;
 use crate::field_spec;
@@ -47,6 +48,8 @@ const ENTITY: TableKind = TableKind {
         "board",
         "tags",
         "search",
+        "renamed",
+        "removed",
     ],
 };
 const UNIQUE: TableKind = TableKind { what: "a unique", keys: &["fields", "within", "fold_case"] };
@@ -77,6 +80,8 @@ pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Dec
         formats: formats(&keys, reporter),
         patterns: patterns(&keys, reporter),
         transitions: transitions(&keys, reporter),
+        renamed: renamed(&keys, reporter),
+        removed: removed(&keys, reporter),
         uniques: uniques(&keys, reporter),
         lists: lists.iter().map(|table| list::list(table, reporter)).collect(),
         counts: counts.iter().map(|table| list::count(table, reporter)).collect(),
@@ -113,6 +118,23 @@ fn patterns(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredPattern
         patterns.extend(pattern.map(|pattern| DeclaredPattern { field, pattern }));
     }
     patterns
+}
+
+fn renamed(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredRename> {
+    let mut renamed = vec![];
+    let limit = Limit { what: "renamed fields", max: FIELDS_MAX };
+    for entry in limit.apply(keys.table("renamed", reporter), reporter) {
+        let earlier = text(entry, reporter);
+        let field = entry.key.clone();
+        renamed.extend(earlier.map(|earlier| DeclaredRename { field, earlier }));
+    }
+    renamed
+}
+
+fn removed(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<Word> {
+    let limit = Limit { what: "removed fields", max: FIELDS_MAX };
+    let removed = keys.words("removed", reporter);
+    limit.apply(&removed, reporter).to_vec()
 }
 
 fn transitions(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredTransitions> {

@@ -36,10 +36,16 @@ pub enum ChangeKind {
     FieldAdded(FieldId),
     /// A new field, which is set to its default in existing entities.
     FieldFilled(FieldId),
+    /// A field has another name. Its values are where they were.
+    FieldRenamed(FieldId),
+    /// A field was removed, with its values.
+    FieldRemoved,
     /// A field accepts more values, or has a different default or rule for deletion.
     FieldRelaxed(FieldId),
     /// A field accepts fewer values: stored entities must be checked first.
     FieldTightened(FieldId),
+    /// Values of a field are converted to another type: stored entities must be checked first.
+    FieldConverted(FieldId),
     /// A new list.
     ListAdded(ListId),
     /// A different `by`, `order` or `where`, or an order by an enum whose members have moved.
@@ -117,7 +123,12 @@ impl Evolution {
     /// The entities whose stored data may be invalid under the new model.
     pub fn tightened(&self) -> BTreeSet<EntityId> {
         let is_tightened = |change: &&Change| {
-            matches!(change.kind, ChangeKind::FieldTightened(_) | ChangeKind::SearchesChanged)
+            matches!(
+                change.kind,
+                ChangeKind::FieldTightened(_)
+                    | ChangeKind::FieldConverted(_)
+                    | ChangeKind::SearchesChanged
+            )
         };
         self.changes.iter().filter(is_tightened).map(|change| change.entity).collect()
     }
@@ -174,6 +185,8 @@ impl ChangeKind {
     pub fn impact(self) -> Impact {
         match self {
             ChangeKind::FieldFilled(_)
+            | ChangeKind::FieldRemoved
+            | ChangeKind::FieldConverted(_)
             | ChangeKind::ListAdded(_)
             | ChangeKind::ListRebuilt(_)
             | ChangeKind::ListRemoved
@@ -192,6 +205,7 @@ impl ChangeKind {
             | ChangeKind::ShardsChanged => Impact::Rows,
             ChangeKind::EntityAdded
             | ChangeKind::FieldAdded(_)
+            | ChangeKind::FieldRenamed(_)
             | ChangeKind::FieldRelaxed(_)
             | ChangeKind::FieldTightened(_)
             | ChangeKind::ServiceChanged => Impact::None,
@@ -209,8 +223,11 @@ impl ChangeKind {
             ChangeKind::EntityAdded
             | ChangeKind::FieldAdded(_)
             | ChangeKind::FieldFilled(_)
+            | ChangeKind::FieldRenamed(_)
+            | ChangeKind::FieldRemoved
             | ChangeKind::FieldRelaxed(_)
             | ChangeKind::FieldTightened(_)
+            | ChangeKind::FieldConverted(_)
             | ChangeKind::ListRemoved
             | ChangeKind::UniqueRemoved
             | ChangeKind::ExpiryChanged

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    Entity, FieldOrigin, FieldType, IdSource, Model, Target, Tenancy, TriggeringChange,
+    Entity, FieldId, FieldOrigin, FieldType, IdSource, Model, Target, Tenancy, TriggeringChange,
 };
 
 use super::change::{Change, ChangeKind};
@@ -86,14 +86,16 @@ fn parent_words(parent: Option<&str>) -> String {
 /// A child has the tenant of its outermost ancestor: a change is reported there, or with the parent.
 fn tenant(pair: &Pair<'_>) -> Option<Refusal> {
     let own = |side: Side<'_>| match side.entity.tenancy {
-        Tenancy::Own(field) => Some(side.name(field).to_owned()),
+        Tenancy::Own(field) => Some(field),
         Tenancy::Shared | Tenancy::Inherited(_) => None,
     };
     let is_child = pair.old.parent().is_some() || pair.new.parent().is_some();
     let (old, new) = (own(pair.old), own(pair.new));
-    if is_child || old == new {
+    if is_child || is_same_field(pair, old, new) {
         return None;
     }
+    let name = |side: Side<'_>, field: Option<FieldId>| Some(side.name(field?).to_owned());
+    let (old, new) = (name(pair.old, old), name(pair.new, new));
     let words = |tenant: &Option<String>| match tenant {
         Some(field) => format!("`{field}`"),
         None => "none".to_owned(),
@@ -134,25 +136,28 @@ fn id_source(pair: &Pair<'_>) -> Option<Refusal> {
 }
 
 fn expiry(pair: &Pair<'_>) -> Option<Change> {
-    let field = |side: Side<'_>| side.entity.expires.map(|field| side.name(field).to_owned());
-    let (old, new) = (field(pair.old), field(pair.new));
-    let text = match &new {
+    let (old, new) = (pair.old.entity.expires, pair.new.entity.expires);
+    let text = match new.map(|field| pair.new.name(field)) {
         Some(field) => format!("`{}` now expires by `{field}`", pair.name()),
         None => format!("`{}` no longer expires", pair.name()),
     };
-    (old != new).then(|| pair.change(ChangeKind::ExpiryChanged, text))
+    (!is_same_field(pair, old, new)).then(|| pair.change(ChangeKind::ExpiryChanged, text))
+}
+
+/// Whether two fields, of the old model and of the new one, are the same one, or there are none.
+fn is_same_field(pair: &Pair<'_>, old: Option<FieldId>, new: Option<FieldId>) -> bool {
+    old.map(|field| pair.old.stored(field)) == new.map(|field| pair.new.stored(field))
 }
 
 fn updated(pair: &Pair<'_>) -> Option<Change> {
-    let field = |side: Side<'_>| side.entity.updated.map(|field| side.name(field).to_owned());
-    let (old, new) = (field(pair.old), field(pair.new));
-    let text = match &new {
+    let (old, new) = (pair.old.entity.updated, pair.new.entity.updated);
+    let text = match new.map(|field| pair.new.name(field)) {
         Some(field) => {
             format!("`{}` now has the time of its last change in `{field}`", pair.name())
         }
         None => format!("`{}` no longer has the time of its last change", pair.name()),
     };
-    (old != new).then(|| pair.change(ChangeKind::ServiceChanged, text))
+    (!is_same_field(pair, old, new)).then(|| pair.change(ChangeKind::ServiceChanged, text))
 }
 
 /// A rule about changes, which stored entities cannot break.
@@ -161,7 +166,7 @@ fn transitions(pair: &Pair<'_>) -> Option<Change> {
         let fields = side.entity.fields().filter_map(|(id, field)| {
             let allowed = side.entity.transitions(id)?.iter();
             let allowed = allowed.map(|(from, to)| (from.clone(), to.iter().cloned().collect()));
-            Some((field.name.clone(), allowed.collect()))
+            Some((field.stored.clone(), allowed.collect()))
         });
         fields.collect()
     };

@@ -12,6 +12,12 @@ use super::types;
 pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     let mut added = added(pair);
     for field in removed(pair) {
+        if pair.new.entity.moves.removed.contains(&field.name) {
+            let name = pair.qualified_name(&field.name);
+            let text = format!("{name} is removed with its values");
+            findings.changes.push(pair.change(ChangeKind::FieldRemoved, text));
+            continue;
+        }
         let described = pair.old.describe(&field.of);
         let twin = added.iter().position(|(_, new)| pair.new.describe(&new.of) == described);
         let twin = twin.map(|index| added.remove(index).1);
@@ -24,9 +30,11 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
         }
     }
     for (id, new) in pair.new.entity.fields() {
-        let old = pair.old.entity.find_field(&new.name).map(|id| pair.old.entity.field(id));
+        let old = pair.new.entity.counterpart(id, pair.old.entity);
+        let old = old.map(|id| pair.old.entity.field(id));
         let Some(old) = old.filter(|old| old.origin == new.origin) else { continue };
         let field = FieldPair { pair, id, old, new };
+        field.compare_name(findings);
         types::compare(&field, findings);
         field.compare_presence(findings);
         field.compare_default(findings);
@@ -36,6 +44,13 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
 
 /// What changed about a field, besides its type.
 impl FieldPair<'_, '_> {
+    fn compare_name(&self, findings: &mut Findings) {
+        if self.old.name != self.new.name {
+            let text = format!("{} was `{}`", self.qualified_name(), self.old.name);
+            findings.changes.push(self.pair.change(ChangeKind::FieldRenamed(self.id), text));
+        }
+    }
+
     fn compare_presence(&self, findings: &mut Findings) {
         match (self.old.presence, self.new.presence) {
             (Presence::Required, Presence::Required) | (Presence::Optional, Presence::Optional) => {
@@ -45,12 +60,11 @@ impl FieldPair<'_, '_> {
                 findings.changes.push(self.relaxed(text));
             }
             (Presence::Optional, Presence::Required) => {
-                let reason = format!(
-                    "{} was optional and is now required: stored entities may lack it",
+                let text = format!(
+                    "{} is now required; every stored entity must have it",
                     self.qualified_name()
                 );
-                let help = "keep the `?` after its type".to_owned();
-                findings.refusals.push(self.pair.refusal(reason, help));
+                findings.changes.push(self.tightened(text));
             }
         }
     }
@@ -81,28 +95,35 @@ impl FieldPair<'_, '_> {
 /// Declared fields of the old model that the new one lacks. A field that became or was the parent is
 /// reported with the parent.
 fn removed<'m>(pair: &Pair<'m>) -> Vec<&'m Field> {
-    let declared =
-        pair.old.entity.fields.iter().filter(|field| field.origin == FieldOrigin::Declared);
-    declared.filter(|field| pair.new.entity.find_field(&field.name).is_none()).collect()
+    let fields = pair.new.entity.fields();
+    let kept: Vec<FieldId> =
+        fields.filter_map(|(id, _)| pair.new.entity.counterpart(id, pair.old.entity)).collect();
+    let gone = pair.old.entity.fields().filter(|(id, _)| !kept.contains(id));
+    gone.map(|(_, field)| field).filter(|field| field.origin == FieldOrigin::Declared).collect()
 }
 
 fn added<'m>(pair: &Pair<'m>) -> Vec<(FieldId, &'m Field)> {
     let declared =
         pair.new.entity.fields().filter(|(_, field)| field.origin == FieldOrigin::Declared);
-    declared.filter(|(_, field)| pair.old.entity.find_field(&field.name).is_none()).collect()
+    let is_new = |id: FieldId| pair.new.entity.counterpart(id, pair.old.entity).is_none();
+    declared.filter(|(id, _)| is_new(*id)).collect()
 }
 
 fn field_removed(pair: &Pair<'_>, field: &Field, twin: Option<&Field>) -> Refusal {
     let name = &field.name;
     let reason =
         format!("{} is no longer declared: its values would be lost", pair.qualified_name(name));
+    let section = format!("[entity.{}]", pair.name());
     let help = match twin {
         Some(twin) => format!(
-            "renaming is not supported: `{}` has the same type, but the values are under `{name}`; \
-             keep that name",
+            "if it is now `{0}`, add `renamed.{0} = \"{name}\"` to `{section}`; to delete its values, \
+             add `removed = [\"{name}\"]`",
             twin.name
         ),
-        None => format!("declare `{name}` again; it can be made optional with `?`"),
+        None => format!(
+            "declare `{name}` again, or add `removed = [\"{name}\"]` to `{section}` to delete its \
+             values"
+        ),
     };
     pair.refusal(reason, help)
 }

@@ -21,6 +21,11 @@ impl FieldPair<'_, '_> {
         self.pair.qualified_name(&self.new.name)
     }
 
+    /// A change that stored values are checked for.
+    pub(super) fn tightened(&self, text: String) -> Change {
+        self.pair.change(ChangeKind::FieldTightened(self.id), text)
+    }
+
     pub(super) fn relaxed(&self, text: String) -> Change {
         self.pair.change(ChangeKind::FieldRelaxed(self.id), text)
     }

@@ -16,7 +16,7 @@ enum Formats<'m> {
 
 pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     for (id, field) in pair.new.entity.fields() {
-        let Some(before) = pair.old.entity.find_field(&field.name) else { continue };
+        let Some(before) = pair.new.entity.counterpart(id, pair.old.entity) else { continue };
         let (old, new) = (formats(pair.old, before), formats(pair.new, id));
         if old == new {
             continue;
@@ -44,7 +44,7 @@ fn formats(side: Side<'_>, field: FieldId) -> Formats<'_> {
             let mut formats: Vec<(&str, Format)> =
                 formats.iter().map(|(member, format)| (member.as_str(), *format)).collect();
             formats.sort_unstable();
-            Formats::By(side.name(*by), formats)
+            Formats::By(side.stored(*by), formats)
         }
     }
 }
@@ -67,7 +67,7 @@ fn is_stricter(pair: &Pair<'_>, old: &Formats<'_>, new: &Formats<'_>) -> bool {
 
 /// Whether a field may have had this member. A field that is new may get it as its default.
 fn could_be(old: Side<'_>, field: &str, member: &str) -> bool {
-    match old.entity.find_field(field).map(|id| &old.entity.field(id).of) {
+    match old.entity.find_stored(field).map(|id| &old.entity.field(id).of) {
         Some(FieldType::Enum(members)) => members.iter().any(|known| known == member),
         _ => true,
     }

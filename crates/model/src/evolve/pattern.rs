@@ -6,7 +6,7 @@ use super::side::Pair;
 
 pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     for (id, field) in pair.new.entity.fields() {
-        let Some(before) = pair.old.entity.find_field(&field.name) else { continue };
+        let Some(before) = pair.new.entity.counterpart(id, pair.old.entity) else { continue };
         let (old, new) = (pair.old.entity.pattern(before), pair.new.entity.pattern(id));
         if old == new {
             continue;

@@ -76,7 +76,7 @@ impl ListPair<'_, '_> {
             let text = format!("{list} is rebuilt: the order of ties changed");
             findings.changes.push(pair.change(ChangeKind::ListRebuilt(id), text));
         }
-        if pair.old.name_set(&old.facets) != pair.new.name_set(&new.facets) {
+        if pair.old.stored_set(&old.facets) != pair.new.stored_set(&new.facets) {
             let text = format!("{list} has different facets");
             findings.changes.push(pair.change(ChangeKind::FacetsChanged(id), text));
         }
@@ -90,7 +90,7 @@ impl ListPair<'_, '_> {
     fn changed_keys(&self) -> Vec<&'static str> {
         let ListPair { pair, old, new, .. } = *self;
         let keys = [
-            ("by", pair.old.names(&old.by) == pair.new.names(&new.by)),
+            ("by", pair.old.stored_names(&old.by) == pair.new.stored_names(&new.by)),
             ("order", pair.old.order(&old.order) == pair.new.order(&new.order)),
             ("where", pair.old.filter(&old.filter) == pair.new.filter(&new.filter)),
             ("shards", old.shards == new.shards),
@@ -104,7 +104,7 @@ impl ListPair<'_, '_> {
 fn reordered_enum<'m>(pair: &Pair<'m>, list: &List) -> Option<&'m str> {
     let fields = list.order.iter().map(|by| pair.new.entity.field(by.field));
     let mut moved = fields.filter(|new| {
-        let old = pair.old.entity.find_field(&new.name).map(|id| pair.old.entity.field(id));
+        let old = pair.old.entity.find_stored(&new.stored).map(|id| pair.old.entity.field(id));
         old.is_some_and(|old| types::is_reordered(&old.of, &new.of))
     });
     moved.next().map(|field| field.name.as_str())
@@ -152,18 +152,18 @@ fn compare_counts(pair: &Pair<'_>, findings: &mut Findings) {
 
 fn counts<'m>(side: Side<'m>) -> Vec<(&'m str, Definition<'m>)> {
     let definition = |count: &'m Count| Definition {
-        by: side.names(&count.by),
+        by: side.stored_names(&count.by),
         fields: side
-            .name_set(&count.split)
+            .stored_set(&count.split)
             .into_iter()
             .map(|field| ("split", field))
             .chain(sums(side, count))
-            .chain(side.name_set(&count.extremes()).into_iter().map(|field| ("in order", field)))
+            .chain(side.stored_set(&count.extremes()).into_iter().map(|field| ("in order", field)))
             .collect(),
         window: count
             .window
             .as_ref()
-            .map(|window| (side.name(window.of), window.unit, &window.zone)),
+            .map(|window| (side.stored(window.of), window.unit, &window.zone)),
         filter: side.filter(&count.filter),
         shards: count.shards,
     };
@@ -173,8 +173,8 @@ fn counts<'m>(side: Side<'m>) -> Vec<(&'m str, Definition<'m>)> {
 /// Of an optional field, rows also hold how many entities have it.
 fn sums<'m>(side: Side<'m>, count: &'m Count) -> impl Iterator<Item = (&'static str, &'m str)> {
     count.sums.iter().map(move |field| match side.entity.field(*field).presence {
-        Presence::Required => ("sum", side.name(*field)),
-        Presence::Optional => ("sum of some", side.name(*field)),
+        Presence::Required => ("sum", side.stored(*field)),
+        Presence::Optional => ("sum of some", side.stored(*field)),
     })
 }
 
@@ -191,10 +191,10 @@ fn compare_boards(pair: &Pair<'_>, findings: &mut Findings) {
 
 fn boards<'m>(side: Side<'m>) -> Vec<(&'m str, Definition<'m>)> {
     let definition = |board: &'m Board| Definition {
-        by: side.names(&board.by),
+        by: side.stored_names(&board.by),
         fields: vec![match board.ranking {
-            Ranking::Count(field) => ("of", side.name(field)),
-            Ranking::Field(field) => ("rank", side.name(field)),
+            Ranking::Count(field) => ("of", side.stored(field)),
+            Ranking::Field(field) => ("rank", side.stored(field)),
         }],
         window: None,
         filter: side.filter(&board.filter),
@@ -249,7 +249,7 @@ fn compare_combinations(pair: &Pair<'_>, findings: &mut Findings) {
 
 fn compare_filters(pair: &Pair<'_>, findings: &mut Findings) {
     let (old, new) = (pair.old, pair.new);
-    if old.name_set(&old.entity.filters) != new.name_set(&new.entity.filters) {
+    if old.stored_set(&old.entity.filters) != new.stored_set(&new.entity.filters) {
         let text = format!("`{}`: the fields in `filters` changed", pair.name());
         findings.changes.push(pair.change(ChangeKind::FiltersChanged, text));
     }
@@ -272,7 +272,7 @@ struct Searched<'m> {
 
 fn searches<'m>(side: Side<'m>) -> BTreeMap<&'m str, Searched<'m>> {
     let searched = |search: &'m Search| Searched {
-        fields: side.name_set(&search.fields),
+        fields: side.stored_set(&search.fields),
         language: search.language,
         has_prefixes: search.has_prefixes,
     };
@@ -282,5 +282,5 @@ fn searches<'m>(side: Side<'m>) -> BTreeMap<&'m str, Searched<'m>> {
 
 fn combinations<'m>(side: Side<'m>) -> BTreeSet<(&'m str, &'m [String])> {
     let combinations = side.entity.combinations.iter();
-    combinations.map(|entry| (side.name(entry.field), entry.keys.as_slice())).collect()
+    combinations.map(|entry| (side.stored(entry.field), entry.keys.as_slice())).collect()
 }

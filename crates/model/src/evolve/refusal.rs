@@ -1,6 +1,5 @@
 //! Reasons why data cannot be kept under a changed model.
 
-use crate::admit::FieldError;
 use crate::model::Entity;
 
 /// A change of the model that existing data does not allow, with the reason and a way out.
@@ -15,10 +14,15 @@ pub struct Refusal {
 }
 
 impl Refusal {
-    /// A stored entity breaks a rule of the new model.
-    pub fn of_stored(entity: &Entity, id: &str, error: &FieldError) -> Refusal {
+    /// A stored entity breaks a rule of the new model, as `others` do.
+    pub fn of_stored(entity: &Entity, id: &str, what: &str, others: u64) -> Refusal {
         let name = &entity.name;
-        let reason = format!("the stored `{name}` with the id `{id}` does not fit: {error}");
+        let others = match others {
+            0 => String::new(),
+            1 => "; 1 other does not fit either".to_owned(),
+            others => format!("; {others} others do not fit either"),
+        };
+        let reason = format!("the stored `{name}` with the id `{id}` does not fit: {what}{others}");
         let help = "change or delete it under the old model first".to_owned();
         Refusal { entity: name.clone(), reason, help }
     }

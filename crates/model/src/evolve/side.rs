@@ -52,25 +52,30 @@ impl<'m> Side<'m> {
         &self.entity.field(field).name
     }
 
-    pub(super) fn names(&self, fields: &[FieldId]) -> Vec<&'m str> {
-        fields.iter().map(|field| self.name(*field)).collect()
+    /// The name of a field in rows, which identifies it in both models.
+    pub(super) fn stored(&self, field: FieldId) -> &'m str {
+        &self.entity.field(field).stored
+    }
+
+    pub(super) fn stored_names(&self, fields: &[FieldId]) -> Vec<&'m str> {
+        fields.iter().map(|field| self.stored(*field)).collect()
     }
 
     /// Names in a canonical order, where the declared order does not matter.
-    pub(super) fn name_set(&self, fields: &[FieldId]) -> Vec<&'m str> {
-        let mut names = self.names(fields);
+    pub(super) fn stored_set(&self, fields: &[FieldId]) -> Vec<&'m str> {
+        let mut names = self.stored_names(fields);
         names.sort_unstable();
         names
     }
 
     pub(super) fn order(&self, order: &[OrderBy]) -> Vec<(&'m str, Direction)> {
-        order.iter().map(|by| (self.name(by.field), by.direction)).collect()
+        order.iter().map(|by| (self.stored(by.field), by.direction)).collect()
     }
 
     /// The tests of a `where`, in a canonical order.
     pub(super) fn filter(&self, tests: &'m [Test]) -> Vec<(&'m str, &'m Literal)> {
         let mut tests: Vec<_> =
-            tests.iter().map(|test| (self.name(test.field), &test.value)).collect();
+            tests.iter().map(|test| (self.stored(test.field), &test.value)).collect();
         tests.sort_by_key(|(field, _)| *field);
         tests
     }

@@ -1,9 +1,9 @@
-//! Types: whether every value of the old one is valid under the new one.
+//! Types: whether every value of the old one is valid under the new one, may be, or is converted.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
 
-use crate::model::{EntityId, FieldType, Limits, OnDelete};
+use crate::model::{EntityId, FieldType, Limits, OnDelete, Retype};
 
 use super::change::ChangeKind;
 use super::enumerate::enumerate;
@@ -11,13 +11,41 @@ use super::field_pair::FieldPair;
 use super::findings::Findings;
 
 pub(super) fn compare(field: &FieldPair<'_, '_>, findings: &mut Findings) {
-    Comparison { field, findings }.types(&field.old.of, &field.new.of);
+    let (old, new) = (&field.old.of, &field.new.of);
+    let (kind, rule) = match old.retype(new) {
+        Retype::Same | Retype::Impossible => {
+            return Comparison { field, findings }.types(old, new);
+        }
+        Retype::Reinterpreted if takes_all(old, new) => {
+            (ChangeKind::FieldRelaxed(field.id), "every stored value is valid")
+        }
+        Retype::Reinterpreted => {
+            (ChangeKind::FieldTightened(field.id), "every stored value must be valid")
+        }
+        Retype::Converted => {
+            (ChangeKind::FieldConverted(field.id), "every stored value must convert without loss")
+        }
+    };
+    let (old, new) = (field.pair.old.describe(old), field.pair.new.describe(new));
+    let text =
+        format!("the type of {} changes from `{old}` to `{new}`; {rule}", field.qualified_name());
+    findings.changes.push(field.pair.change(kind, text));
 }
 
-/// Whether the members of an enum have moved, which changes their sort order.
+/// Whether the members of an enum have moved, or became texts or were, which changes their sort order.
 pub(super) fn is_reordered(old: &FieldType, new: &FieldType) -> bool {
     match (old, new) {
+        (FieldType::Enum(_), FieldType::Text(_)) | (FieldType::Text(_), FieldType::Enum(_)) => true,
         (FieldType::Enum(old), FieldType::Enum(new)) => !new.starts_with(old),
+        _ => false,
+    }
+}
+
+/// Whether every value of a type is one of the other, which is stored in the same way.
+fn takes_all(old: &FieldType, new: &FieldType) -> bool {
+    match (old, new) {
+        (FieldType::Int(_), FieldType::Number(limits)) => *limits == Limits::NONE,
+        (FieldType::Enum(_), FieldType::Text(limits)) => *limits == Limits::NONE,
         _ => false,
     }
 }
@@ -56,8 +84,7 @@ impl Comparison<'_, '_, '_> {
                     "{} now holds ids of `{target}`; stored texts must be valid ids",
                     field.qualified_name()
                 );
-                let kind = ChangeKind::FieldTightened(field.id);
-                self.findings.changes.push(field.pair.change(kind, text));
+                self.findings.changes.push(field.tightened(text));
             }
             (FieldType::Bool, FieldType::Bool)
             | (FieldType::Time, FieldType::Time)
@@ -92,17 +119,13 @@ impl Comparison<'_, '_, '_> {
         if is_cut(&old.low, &new.low, |old, new| old < new)
             || is_cut(&old.high, &new.high, |old, new| new < old)
         {
-            let reason = format!(
-                "the range of {} changed from {} to {}: stored values may be out of range",
+            let text = format!(
+                "the range of {} changes from {} to {}; every stored value must be within",
                 field.qualified_name(),
                 range(old),
                 range(new)
             );
-            let help = match (&old.low, &old.high) {
-                (None, None) => "remove the range".to_owned(),
-                (Some(_), _) | (_, Some(_)) => format!("keep {}, or widen it", range(old)),
-            };
-            self.findings.refusals.push(field.pair.refusal(reason, help));
+            self.findings.changes.push(field.tightened(text));
         } else if old != new {
             let text = format!("the range of {} is wider: {}", field.qualified_name(), range(new));
             self.findings.changes.push(field.relaxed(text));
@@ -114,19 +137,12 @@ impl Comparison<'_, '_, '_> {
         let lost: Vec<&String> = old.iter().filter(|member| !new.contains(member)).collect();
         let added: Vec<&String> = new.iter().filter(|member| !old.contains(member)).collect();
         if !lost.is_empty() {
-            let reason = format!(
-                "{} no longer allows {}, which stored entities may have",
+            let text = format!(
+                "{} no longer allows {}; no stored entity may have it",
                 field.qualified_name(),
                 enumerate(&lost)
             );
-            let help = match (lost.as_slice(), added.as_slice()) {
-                ([lost], [added]) => format!(
-                    "renaming is not supported: stored values are `{lost}`, not `{added}`; keep \
-                     both"
-                ),
-                _ => format!("restore {}; members can be added anywhere", enumerate(&lost)),
-            };
-            self.findings.refusals.push(field.pair.refusal(reason, help));
+            self.findings.changes.push(field.tightened(text));
         } else if !added.is_empty() {
             let text = format!("{} now also allows {}", field.qualified_name(), enumerate(&added));
             self.findings.changes.push(field.relaxed(text));

@@ -24,27 +24,39 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     }
 }
 
-/// The definition of a unique, with names instead of ids. The order of its fields matters: it is the
+/// The definition of a unique, which both models may have. The order of its fields matters: it is the
 /// order of the values in the key of the guard.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 struct Definition<'m> {
-    fields: Vec<&'m str>,
-    within: Option<&'m str>,
-    case: CaseMode,
+    side: Side<'m>,
+    unique: &'m Unique,
+}
+
+impl PartialEq for Definition<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let parts = |definition: &Self| {
+            let Definition { side, unique } = definition;
+            let within = unique.within.map(|field| side.stored(field).to_owned());
+            let fields = side.stored_names(&unique.fields).join(" ");
+            (fields, within, unique.case)
+        };
+        parts(self) == parts(other)
+    }
 }
 
 impl<'m> Definition<'m> {
     fn of(side: Side<'m>, unique: &'m Unique) -> Definition<'m> {
-        let within = unique.within.map(|field| side.name(field));
-        Definition { fields: side.names(&unique.fields), within, case: unique.case }
+        Definition { side, unique }
     }
 
     fn in_words(&self) -> String {
-        let within = self.within.map_or(String::new(), |field| format!(" within `{field}`"));
-        let case = match self.case {
+        let Definition { side, unique } = self;
+        let within = unique.within.map(|field| format!(" within `{}`", side.name(field)));
+        let case = match unique.case {
             CaseMode::Exact => "",
             CaseMode::Folded => " (ignoring case)",
         };
-        format!("{}{within}{case}", enumerate(&self.fields))
+        let fields: Vec<&str> = unique.fields.iter().map(|field| side.name(*field)).collect();
+        format!("{}{}{case}", enumerate(&fields), within.unwrap_or_default())
     }
 }

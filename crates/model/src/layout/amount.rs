@@ -42,9 +42,9 @@ impl Amount {
 
     /// Adds the value that the entity has in a field.
     pub(super) fn with_value(mut self, field: &Field, value: &Number) -> Amount {
-        self.sums.entry(sum_attribute(&field.name)).or_default().add(value);
+        self.sums.entry(sum_attribute(&field.stored)).or_default().add(value);
         if field.presence == Presence::Optional {
-            self.sums.entry(present_attribute(&field.name)).or_default().add(&Number::from(1));
+            self.sums.entry(present_attribute(&field.stored)).or_default().add(&Number::from(1));
         }
         self.forget_zeros();
         self
@@ -118,7 +118,7 @@ impl Amount {
 
     /// The sum of a field; `None` if it is not a number.
     pub fn sum(&self, field: &Field) -> Option<Number> {
-        self.sum_at(&sum_attribute(&field.name))
+        self.sum_at(&sum_attribute(&field.stored))
     }
 
     /// How many of the entities have a value of a field.
@@ -126,7 +126,7 @@ impl Amount {
         let count = match field.presence {
             Presence::Required => Some(self.count),
             Presence::Optional => {
-                let count = self.sum_at(&present_attribute(&field.name));
+                let count = self.sum_at(&present_attribute(&field.stored));
                 count.and_then(|count| count.to_i64())
             }
         };

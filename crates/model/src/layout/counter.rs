@@ -281,7 +281,8 @@ impl<'l> CounterKeys<'l> {
         if pending.is_empty() || !self.has_any(image.key.entity) {
             return Ok(vec![]);
         }
-        let takers = pending.takers(image, |image| self.of(image))?;
+        let entity = self.layout.model().entity(image.key.entity);
+        let takers = pending.takers((image, entity), |image| self.of(image))?;
         let pending = |(addend, takers): (Addend, Vec<&str>)| {
             let counter = addend.counter.pending(&takers)?;
             Some(Addend { counter, amount: addend.amount })

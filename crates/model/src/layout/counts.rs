@@ -151,9 +151,10 @@ pub(super) fn count_prefix(entity: &Entity, kept_by: &Breakdown, values: &[Value
 }
 
 pub(super) fn names_in_key(entity: &Entity, kept_by: &Breakdown) -> String {
-    let names = entity.select(&kept_by.fields).map(|field| field.name.clone());
+    let names = entity.select(&kept_by.fields).map(|field| field.stored.clone());
     let window = kept_by.in_windows.then(|| WINDOW.to_owned());
-    let in_order = kept_by.in_order.map(|field| format!("{IN_ORDER}{}", entity.field(field).name));
+    let in_order =
+        kept_by.in_order.map(|field| format!("{IN_ORDER}{}", entity.field(field).stored));
     names.chain(window).chain(in_order).collect::<Vec<_>>().join(",")
 }
 

@@ -31,6 +31,9 @@ pub struct OwnRow {
     pub deletion: Option<String>,
     /// What deletions that are too large for one transaction are about to take from it.
     pub pending: Pending,
+    /// Values of fields that the model no longer has, by their names in rows. They are part of what the
+    /// entity implied under the revision it was written under.
+    pub retired: Item,
 }
 
 /// The content of a row does not match its key.
@@ -71,7 +74,7 @@ impl Layout {
     ///
     /// If it is no such row.
     pub fn read_own(&self, row: &Item) -> Result<OwnRow, Unreadable> {
-        Ok(self.read_own_head(row)?.with(fields(row)))
+        Ok(self.own(self.read_own_head(row)?, fields(row)))
     }
 
     /// Like [`Layout::read_own`], but consumes the row instead of copying its fields.
@@ -81,7 +84,7 @@ impl Layout {
     /// If it is not an own row; returns the row.
     pub fn take_own(&self, row: Item) -> Result<OwnRow, Box<(Item, Unreadable)>> {
         match self.read_own_head(&row) {
-            Ok(head) => Ok(head.with(into_fields(row))),
+            Ok(head) => Ok(self.own(head, into_fields(row))),
             Err(reason) => Err(Box::new((row, reason))),
         }
     }
@@ -105,7 +108,7 @@ impl Layout {
     /// If it is no such row.
     pub fn read_child(&self, row: &Item) -> Result<OwnRow, Unreadable> {
         match self.name_of(row)? {
-            RowName::Link { owner, .. } => Ok(Head::read(owner, row)?.with(fields(row))),
+            RowName::Link { owner, .. } => Ok(self.own(Head::read(owner, row)?, fields(row))),
             RowName::Own(_)
             | RowName::Guard { .. }
             | RowName::Presence { .. }
@@ -113,6 +116,36 @@ impl Layout {
             | RowName::Counter(_)
             | RowName::System => Err(Unreadable { attribute: SORT }),
         }
+    }
+
+    fn own(&self, head: Head, attributes: Item) -> OwnRow {
+        let Head { key, version, ordinal, revision, deletion, pending } = head;
+        let (mut fields, mut retired) = (attributes, Item::new());
+        if let Some(names) = &self.layout_of(key.entity).names_in_rows {
+            let attributes = std::mem::take(&mut fields);
+            for (stored, value) in attributes {
+                match names.get(&stored) {
+                    Some(name) => fields.insert(name.clone(), value),
+                    None => retired.insert(stored, value),
+                };
+            }
+        }
+        let image = Image { key, version, ordinal, fields };
+        OwnRow { image, revision, deletion, pending, retired }
+    }
+
+    /// The fields of an entity as attributes of its rows.
+    pub(super) fn attributes<'i>(
+        &self,
+        image: &'i Image,
+    ) -> impl Iterator<Item = (Name, &'i Value)> {
+        let entity = self.model().entity(image.key.entity);
+        let has_other_names = self.layout_of(image.key.entity).names_in_rows.is_some();
+        let stored = move |name: &Name| {
+            let field = entity.find_field(name.as_str()).filter(|_| has_other_names);
+            field.map_or_else(|| name.clone(), |id| Name::from(&entity.field(id).stored))
+        };
+        image.fields.iter().map(move |(name, value)| (stored(name), value))
     }
 
     fn name_of(&self, row: &Item) -> Result<RowName, Unreadable> {
@@ -134,11 +167,6 @@ struct Head {
 }
 
 impl Head {
-    fn with(self, fields: Item) -> OwnRow {
-        let Head { key, version, ordinal, revision, deletion, pending } = self;
-        OwnRow { image: Image { key, version, ordinal, fields }, revision, deletion, pending }
-    }
-
     fn read(key: EntityKey, row: &Item) -> Result<Head, Unreadable> {
         let wrong = |attribute| Unreadable { attribute };
         let version = row.get(VERSION).and_then(Value::as_s).ok_or(wrong(VERSION))?.to_owned();

@@ -214,7 +214,7 @@ impl Layout {
         let entity_name = parts.next()?;
         let entity = self.model().find(entity_name.as_s()?)?;
         let field_name = parts.next()?;
-        let field = self.model().entity(entity).find_field(field_name.as_s()?)?;
+        let field = self.model().entity(entity).find_stored(field_name.as_s()?)?;
         let origin = self.model().entity(entity).field(field).origin;
         let expected = if origin == FieldOrigin::Parent { CHILD } else { REFERENCE };
         let mut owner = std::iter::once(entity_name).chain(parts);

@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use keyloom_value::Value;
 
 use super::{Image, KeyTooLong};
+use crate::model::Entity;
 
 /// Stands for the entity itself. Names of fields are in lower case.
 pub(super) const ENTITY: &str = "E";
@@ -24,7 +25,7 @@ const ROOT: &str = "R";
 pub(super) const DELETION_BYTES_MAX: usize = 26;
 
 /// What deletions are about to take from an entity: the entity itself, or references to deleted
-/// entities.
+/// entities. Fields have their names in rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending(BTreeMap<String, String>);
 
@@ -107,7 +108,11 @@ impl Pending {
 
     /// The entity after some of the deletions have taken effect; `None` if one of them takes it. Its
     /// version is the last of them: the same for every reader, and the one that is written later.
-    pub fn settled(&self, image: &Image, has_happened: impl Fn(&str) -> bool) -> Option<Image> {
+    pub fn settled(
+        &self,
+        (image, entity): (&Image, &Entity),
+        has_happened: impl Fn(&str) -> bool,
+    ) -> Option<Image> {
         if self.entity().is_some_and(&has_happened) {
             return None;
         }
@@ -115,7 +120,8 @@ impl Pending {
         let cleared = self.fields().filter(|(_, by)| has_happened(by));
         let mut last = None;
         for (field, by) in cleared {
-            if settled.fields.remove(field).is_some() {
+            let Some(field) = entity.find_stored(field) else { continue };
+            if settled.fields.remove(&entity.field(field).name).is_some() {
                 last = last.max(Some(by));
             }
         }
@@ -123,6 +129,16 @@ impl Pending {
             settled.version = last.to_owned();
         }
         Some(settled)
+    }
+
+    /// The same with the fields of an entity under their names in the model.
+    #[must_use]
+    pub fn with_model_names(&self, entity: &Entity) -> Pending {
+        let name = |stored: &String| match entity.find_stored(stored) {
+            Some(field) => entity.field(field).name.clone(),
+            None => stored.clone(),
+        };
+        Pending(self.0.iter().map(|(field, by)| (name(field), by.clone())).collect())
     }
 
     /// Encodes it for the own row.
@@ -144,12 +160,12 @@ impl Pending {
     /// For everything that `what` returns of an image: the deletions that take it.
     pub(super) fn takers<T: Ord>(
         &self,
-        image: &Image,
+        (image, entity): (&Image, &Entity),
         what: impl Fn(&Image) -> Result<Vec<T>, KeyTooLong>,
     ) -> Result<BTreeMap<T, Vec<&str>>, KeyTooLong> {
         let mut takers: BTreeMap<T, Vec<&str>> = BTreeMap::new();
         for deletion in self.deletions() {
-            let left = self.settled(image, |by| by == deletion);
+            let left = self.settled((image, entity), |by| by == deletion);
             let left: BTreeSet<T> =
                 left.map(|left| what(&left)).transpose()?.into_iter().flatten().collect();
             for one in what(image)?.into_iter().filter(|one| !left.contains(one)) {

@@ -134,7 +134,7 @@ impl<'l> PostingLists<'l> {
             name
         };
         let in_field = |mut name: KeyBytes, field: FieldId, texts: &[&str]| {
-            name.push_text(&entity.field(field).name);
+            name.push_text(&entity.field(field).stored);
             texts.iter().for_each(|text| name.push_text(text));
             name
         };

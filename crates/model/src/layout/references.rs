@@ -65,11 +65,21 @@ impl<'l> References<'l> {
         let kind = if entity.parent == Some(link.field) { CHILD } else { REFERENCE };
         let mut sort = bytes(&[kind.into()]);
         sort.push_text(&entity.name);
-        sort.push_text(&entity.field(link.field).name);
+        sort.push_text(&entity.field(link.field).stored);
         push_owner(&mut sort, owner);
         let shards = self.shards(link.target);
         let base = self.layout.entity_partition(&target);
         RowKey { partition: shards::partition(&base, shard_of(&owner.id, shards), shards), sort }
+    }
+
+    /// Whether a row with this sort key is a link of a field that the model no longer has. It goes when its
+    /// owner is rewritten.
+    pub fn is_retired(&self, sort: &[u8]) -> bool {
+        let parts = KeyBytes::decode(sort).unwrap_or_default();
+        let [_, entity, field, ..] = &parts[..] else { return false };
+        let entity = entity.as_s().and_then(|name| self.layout.model().find(name));
+        let retired = entity.map(|id| &self.layout.model().entity(id).retired);
+        retired.zip(field.as_s()).is_some_and(|(retired, field)| retired.contains(field))
     }
 
     /// The partitions that have links to an entity.
@@ -123,10 +133,10 @@ impl<'l> References<'l> {
             let mut item = key.to_item();
             item.insert(OWNER, owner.clone());
             if let Some(expires) = entity.expires {
-                let name = &entity.field(expires).name;
+                let expires = entity.field(expires);
                 item.insert(REVISION, u64::from(self.layout.revision()));
-                if let Some(time) = image.fields.get(name) {
-                    item.insert(name.as_str(), time.clone());
+                if let Some(time) = image.fields.get(&expires.name) {
+                    item.insert(expires.stored.as_str(), time.clone());
                 }
             }
             Ok(Row { key, reason: Reason::Presence, item })

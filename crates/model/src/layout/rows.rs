@@ -137,7 +137,7 @@ impl Layout {
                 Ok(self.leaderboards().index_key(entity, declared, image)?.into_iter().collect())
             };
             let slot = self.leaderboards().slot(image.key.entity, board);
-            for (IndexKey { mut sort, .. }, takers) in pending.takers(image, entry)? {
+            for (IndexKey { mut sort, .. }, takers) in pending.takers((image, entity), entry)? {
                 push_key(&mut sort, &joined(&takers));
                 if sort.as_bytes().len() <= RowKey::SORT_BYTES_MAX {
                     own.insert(slot.sort(), sort.into_vec());
@@ -149,7 +149,8 @@ impl Layout {
 
     /// The link of a child is a copy of its own row, without the index keys.
     fn link_item(&self, key: &RowKey, owner: &Value, child: Option<&Image>) -> Item {
-        let mut item = child.map(|image| image.fields.clone()).unwrap_or_default();
+        let attributes = child.into_iter().flat_map(|image| self.attributes(image));
+        let mut item: Item = attributes.map(|(name, value)| (name, value.clone())).collect();
         if let Some(image) = child {
             item.insert(VERSION, image.version.as_str());
             item.insert(REVISION, u64::from(self.revision()));
@@ -216,7 +217,7 @@ impl Layout {
         attributes.push((system.sort.clone(), Value::B(key.sort.as_bytes().to_vec())));
         attributes.push((system.revision.clone(), Value::from(u64::from(self.revision()))));
         attributes.push((system.version.clone(), Value::from(image.version.as_str())));
-        attributes.extend(image.fields.iter().map(|(name, value)| (name.clone(), value.clone())));
+        attributes.extend(self.attributes(image).map(|(name, value)| (name, value.clone())));
         Ok(Row { key, reason: Reason::Own, item: attributes.into_iter().collect() })
     }
 }

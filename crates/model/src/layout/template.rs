@@ -177,7 +177,7 @@ impl<'l> KeyTemplates<'l> {
         let mut sort = vec![
             KeyPart::Number(kind),
             KeyPart::word(&owner.name),
-            KeyPart::word(&owner.field(field).name),
+            KeyPart::word(&owner.field(field).stored),
         ];
         sort.extend(tenant(owner));
         sort.push(KeyPart::field(FieldId(0)));

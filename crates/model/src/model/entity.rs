@@ -1,5 +1,7 @@
 //! Entities and everything declared on them.
 
+use std::collections::BTreeSet;
+
 use keyloom_value::{Item, Value};
 
 use super::board::Board;
@@ -58,6 +60,20 @@ pub struct Entity {
     pub boards: Vec<Board>,
     /// The tag keys that are looked up together.
     pub combinations: Vec<TagCombination>,
+    /// What became of fields of earlier models.
+    pub(crate) moves: Moves,
+    /// Names in rows that fields had which no longer exist. No other field gets one of them, because
+    /// rows and events from before may still have it.
+    pub(crate) retired: BTreeSet<String>,
+}
+
+/// What became of fields of earlier models, as the model declares it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Moves {
+    /// The earlier names of fields.
+    pub(crate) renamed: Vec<(FieldId, String)>,
+    /// Fields that were removed with their values.
+    pub(crate) removed: BTreeSet<String>,
 }
 
 impl Entity {
@@ -78,6 +94,31 @@ impl Entity {
     pub fn find_field(&self, name: &str) -> Option<FieldId> {
         let index = self.fields.iter().position(|field| field.name == name)?;
         FieldId::from_index(index)
+    }
+
+    /// The field that rows have under this name.
+    pub fn find_stored(&self, stored: &str) -> Option<FieldId> {
+        let index = self.fields.iter().position(|field| field.stored == stored)?;
+        FieldId::from_index(index)
+    }
+
+    /// The earlier name of a field, if the model declares one.
+    pub(crate) fn earlier_name(&self, field: FieldId) -> Option<&str> {
+        let renamed = self.moves.renamed.iter().find(|(id, _)| *id == field);
+        renamed.map(|(_, name)| name.as_str())
+    }
+
+    /// The field of an earlier model that a field was: the one of its name, or of its earlier name.
+    pub fn counterpart(&self, field: FieldId, earlier: &Entity) -> Option<FieldId> {
+        earlier.find_field(&self.field(field).name).or_else(|| {
+            let id = earlier.find_field(self.earlier_name(field)?)?;
+            (earlier.field(id).origin == FieldOrigin::Declared).then_some(id)
+        })
+    }
+
+    /// Whether rows may have attributes that are not named as the fields are.
+    pub fn has_other_names(&self) -> bool {
+        !self.retired.is_empty() || self.fields.iter().any(|field| field.stored != field.name)
     }
 
     /// Whether it belongs to a tenant.

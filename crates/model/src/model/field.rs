@@ -11,6 +11,8 @@ use super::literal::DefaultValue;
 pub struct Field {
     /// Its name in the model.
     pub name: String,
+    /// Its name in rows and keys: the one that it was stored under first, however it is called since.
+    pub stored: String,
     /// Whether it is declared or implied.
     pub origin: FieldOrigin,
     /// Its type.

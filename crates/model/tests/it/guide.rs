@@ -50,6 +50,7 @@ const CONTEXTS: &[(&str, &str)] = &[
     ),
     ("[entity.product]", ""),
     ("[on.search]", "[entity.search]\n"),
+    ("[entity.task]\nfields.title", ""),
 ];
 
 #[test]

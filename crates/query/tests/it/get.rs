@@ -67,7 +67,16 @@ fn get_returns_the_entity_as_stored() {
         let ann = person(rig, "ann", Some(NOW_MS + 1));
         rig.put(&ann);
         let row = rig.reader().get(&ann.key).block_on().unwrap().unwrap();
-        assert_eq!(row, OwnRow { image: ann, revision: 1, deletion: None, pending: Pending::NONE });
+        assert_eq!(
+            row,
+            OwnRow {
+                image: ann,
+                revision: 1,
+                deletion: None,
+                pending: Pending::NONE,
+                retired: Item::new(),
+            }
+        );
         for id in ["bob", "", "#", "\0", &"x".repeat(5_000)] {
             assert_eq!(rig.reader().get(&rig.key("person", id)).block_on().unwrap(), None);
         }

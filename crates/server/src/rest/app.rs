@@ -22,6 +22,7 @@ use super::access::OperatorRequest;
 use super::call::{Call, JSON};
 use super::caller::Caller;
 use super::change_signal::ChangeSignal;
+use super::current::Current;
 use super::docs;
 use super::explain;
 use super::greeting::greeting;
@@ -57,6 +58,8 @@ const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 #[derive(Debug)]
 pub struct Rest {
     service: Arc<RestService>,
+    /// What is served once it is an [`App`].
+    current: Arc<Current>,
 }
 
 impl Rest {
@@ -72,56 +75,29 @@ impl Rest {
         db: Db,
         tokens: impl Into<Arc<Tokens>>,
         own: Vec<OwnRoute>,
-        mut options: RestOptions,
+        options: RestOptions,
     ) -> Result<Rest, String> {
-        let model = db.model();
-        let mut operations = operations::all(&model, options.closed)?;
-        for route in own {
-            let shown = format!("{route:?}");
-            let operation = operations::own(route)?;
-            let is_taken = |other: &Operation| {
-                other.name == operation.name
-                    || (other.method == operation.method
-                        && pattern(&other.path) == pattern(&operation.path))
-            };
-            if operations.iter().any(is_taken) {
-                return Err(format!("The route {shown} has the name or path of another route."));
-            }
-            operations.push(operation);
+        let service = Arc::new(RestService::new(db, tokens.into(), (own, options), None)?);
+        Ok(Rest { current: Arc::new(Current::new(service.clone())), service })
+    }
+
+    /// Returns a function that serves the model that the database has now, also while a server runs, with
+    /// these routes and options. Requests in progress are finished as they began. Metrics go on; the
+    /// consumption of operations that are new is not among them.
+    ///
+    /// The function fails as [`Rest::new`] does, and then changes nothing.
+    pub fn reload(
+        &self,
+    ) -> impl Fn(Vec<OwnRoute>, RestOptions) -> Result<(), String> + Send + Sync + use<> {
+        let current = self.current.clone();
+        move |own, options| {
+            let first = current.first();
+            let tokens = first.state.tokens.clone();
+            let parts = (own, options);
+            let service = RestService::new(first.db.clone(), tokens, parts, Some(&first.state))?;
+            current.replace(service);
+            Ok(())
         }
-        let is_taken = |page: &&OwnPage| operations.iter().any(|other| other.is_at(&page.path));
-        if let Some(page) = options.pages.iter().find(is_taken) {
-            return Err(format!("The page `{}` has the path of a route.", page.path));
-        }
-        // Not kept: the engine can be closed only by its last owner.
-        let engine = options.engine.take();
-        let names: Vec<Arc<str>> =
-            operations.iter().map(|operation| operation.name.as_str().into()).collect();
-        let consumed: Vec<Arc<Consumption>> = names.iter().map(|_| Arc::default()).collect();
-        let units = options.consumption.take().map(|total| {
-            let operations = names.iter().cloned().zip(consumed.iter().cloned());
-            UnitMetrics::new(total, operations.collect())
-        });
-        let state = State {
-            pages: Pages::new(rendered(&options.name, &model, &operations), &options.pages),
-            readiness: Readiness::new(engine.as_ref()),
-            measurements: Measurements::new(db.clone(), engine.as_ref(), units),
-            is_stopped: watch::Sender::new(false),
-            change_signal: Arc::new(ChangeSignal::new(db.clone())),
-            model,
-            tokens: tokens.into(),
-        };
-        let service = RestService {
-            names,
-            consumed,
-            directory: Directory::new(&operations, &state.model),
-            request_ids: RequestIds::new(),
-            db,
-            state,
-            options,
-            operations,
-        };
-        Ok(Rest { service: Arc::new(service) })
     }
 
     /// Example requests for a shell. `URL` is a placeholder for the URL of the server.
@@ -203,9 +179,72 @@ impl Rest {
     }
 }
 
+impl RestService {
+    /// The service of the model that a database has, with the metrics of an earlier one.
+    fn new(
+        db: Db,
+        tokens: Arc<Tokens>,
+        (own, mut options): (Vec<OwnRoute>, RestOptions),
+        earlier: Option<&State>,
+    ) -> Result<RestService, String> {
+        let model = db.model();
+        let mut operations = operations::all(&model, options.closed)?;
+        for route in own {
+            let shown = format!("{route:?}");
+            let operation = operations::own(route)?;
+            let is_taken = |other: &Operation| {
+                other.name == operation.name
+                    || (other.method == operation.method
+                        && pattern(&other.path) == pattern(&operation.path))
+            };
+            if operations.iter().any(is_taken) {
+                return Err(format!("The route {shown} has the name or path of another route."));
+            }
+            operations.push(operation);
+        }
+        let is_taken = |page: &&OwnPage| operations.iter().any(|other| other.is_at(&page.path));
+        if let Some(page) = options.pages.iter().find(is_taken) {
+            return Err(format!("The page `{}` has the path of a route.", page.path));
+        }
+        // Not kept: the engine can be closed only by its last owner.
+        let engine = options.engine.take();
+        let names: Vec<Arc<str>> =
+            operations.iter().map(|operation| operation.name.as_str().into()).collect();
+        let consumed: Vec<Arc<Consumption>> = names.iter().map(|_| Arc::default()).collect();
+        let units = options.consumption.take().map(|total| {
+            let operations = names.iter().cloned().zip(consumed.iter().cloned());
+            UnitMetrics::new(total, operations.collect())
+        });
+        let measured = match earlier {
+            Some(earlier) => earlier.measurements.clone(),
+            None => Arc::new(Measurements::new(db.clone(), engine.as_ref(), units)),
+        };
+        let is_stopped = earlier.map(|earlier| earlier.is_stopped.clone());
+        let state = State {
+            pages: Pages::new(rendered(&options.name, &model, &operations), &options.pages),
+            readiness: Readiness::new(engine.as_ref()),
+            measurements: measured,
+            is_stopped: is_stopped.unwrap_or_else(|| Arc::new(watch::Sender::new(false))),
+            change_signal: Arc::new(ChangeSignal::new(db.clone())),
+            model,
+            tokens,
+        };
+        Ok(RestService {
+            names,
+            consumed,
+            directory: Directory::new(&operations, &state.model),
+            request_ids: RequestIds::new(),
+            db,
+            state,
+            options,
+            operations,
+        })
+    }
+}
+
 impl From<Rest> for App {
     fn from(rest: Rest) -> App {
-        App { router: router(rest.service.clone()), hooks: rest.service }
+        App { router: rest.current.routes(), hooks: rest.current }
     }
 }
 

@@ -17,8 +17,8 @@ pub(crate) struct State {
     pub(super) model: Model,
     pub(super) tokens: Arc<Tokens>,
     pub(super) pages: Pages,
-    pub(super) measurements: Measurements,
+    pub(super) measurements: Arc<Measurements>,
     pub(super) readiness: Readiness,
-    pub(super) is_stopped: watch::Sender<bool>,
+    pub(super) is_stopped: Arc<watch::Sender<bool>>,
     pub(super) change_signal: Arc<ChangeSignal>,
 }

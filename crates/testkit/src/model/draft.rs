@@ -52,6 +52,10 @@ pub struct DraftEntity {
     pub boards: Vec<DraftBoard>,
     /// The combinations of tags.
     pub combinations: Vec<DraftCombination>,
+    /// Fields with their earlier names.
+    pub renamed: Vec<(String, String)>,
+    /// Fields that were removed with their values.
+    pub removed: Vec<String>,
 }
 
 /// `parent` and `on_parent_delete`.
@@ -292,6 +296,8 @@ impl DraftEntity {
             counts: vec![],
             boards: vec![],
             combinations: vec![],
+            renamed: vec![],
+            removed: vec![],
         }
     }
 
@@ -330,5 +336,76 @@ impl DraftEntity {
         self.formats.retain(|format| {
             format.field != name && format.by.as_ref().is_none_or(|(by, _)| by != name)
         });
+        self.renamed.retain(|(field, _)| field != name);
+    }
+
+    /// Removes a field with its values, and everything that names it.
+    pub fn remove_field(&mut self, name: &str) {
+        self.drop_field(name);
+        self.forget_earlier(name);
+        self.removed.push(name.to_owned());
+    }
+
+    /// Renames a field wherever it is named.
+    pub fn rename_field(&mut self, old: &str, new: &str) {
+        let rename = |name: &mut String| {
+            if name == old {
+                new.clone_into(name);
+            }
+        };
+        self.fields.iter_mut().for_each(|field| rename(&mut field.name));
+        for unique in &mut self.uniques {
+            unique.fields.iter_mut().chain(&mut unique.within).for_each(rename);
+        }
+        for list in &mut self.lists {
+            let tested = list.filter.iter_mut().map(|test| &mut test.field);
+            let ordered = list.order.iter_mut().map(|(field, _)| field);
+            list.by
+                .iter_mut()
+                .chain(&mut list.facets)
+                .chain(tested)
+                .chain(ordered)
+                .for_each(rename);
+        }
+        for count in &mut self.counts {
+            let tested = count.filter.iter_mut().map(|test| &mut test.field);
+            let timed = count.window.iter_mut().map(|window| &mut window.of);
+            let summed = count.sums.iter_mut().chain(&mut count.min).chain(&mut count.max);
+            count.by.iter_mut().chain(&mut count.split).chain(summed).for_each(rename);
+            tested.chain(timed).for_each(rename);
+        }
+        for board in &mut self.boards {
+            let (DraftRanking::Of(field) | DraftRanking::Rank(field)) = &mut board.ranking;
+            let tested = board.filter.iter_mut().map(|test| &mut test.field);
+            board.by.iter_mut().chain(tested).chain([field]).for_each(rename);
+        }
+        self.combinations.iter_mut().for_each(|combination| rename(&mut combination.field));
+        self.tenant.iter_mut().chain(&mut self.expires).for_each(rename);
+        let named = self.read_only.iter_mut().chain(&mut self.filters).chain(&mut self.searched);
+        named.for_each(rename);
+        for format in &mut self.formats {
+            rename(&mut format.field);
+            format.by.iter_mut().for_each(|(by, _)| rename(by));
+        }
+        self.forget_earlier(old);
+        self.renamed.push((new.to_owned(), old.to_owned()));
+    }
+
+    /// An earlier name belongs to one field: the last that had it. One that has been renamed again was
+    /// called something else before, which only the models in between say.
+    fn forget_earlier(&mut self, name: &str) {
+        self.renamed.retain(|(field, earlier)| field != name && earlier != name);
+        self.removed.retain(|removed| removed != name);
+    }
+
+    /// The earlier names of fields that a model can declare: no field has them again.
+    pub(super) fn earlier_names(&self) -> impl Iterator<Item = &(String, String)> {
+        let renamed = self.renamed.iter();
+        renamed.filter(|(field, old)| self.field(field).is_some() && self.field(old).is_none())
+    }
+
+    /// The same for removed fields.
+    pub(super) fn removed_names(&self) -> impl Iterator<Item = &String> {
+        self.removed.iter().filter(|name| self.field(name).is_none())
     }
 }

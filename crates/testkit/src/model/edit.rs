@@ -119,24 +119,30 @@ kinds! {
     ChangeHandlers => Allowed by declarations::change_handlers;
     /// Changes the shards of an entity or of a list.
     ChangeShards => Allowed by declarations::change_shards;
+    /// Removes a field.
+    RemoveField => Allowed by fields::remove;
+    /// Renames a field.
+    RenameField => Allowed by fields::rename;
+    /// Narrows a range.
+    NarrowRange => Allowed by fields::narrow_range;
+    /// Removes a member of an enum.
+    RemoveMember => Allowed by fields::remove_member;
+    /// Makes a field required.
+    MakeRequired => Allowed by fields::make_required;
+    /// Changes the type of a field to one that its values may be converted to.
+    ConvertType => Allowed by fields::convert_type;
     /// Removes an entity.
     RemoveEntity => Refused by remove_entity;
-    /// Removes a field.
-    RemoveField => Refused by fields::remove;
-    /// Renames a field.
-    RenameField => Refused by fields::rename;
+    /// Removes a field without saying so.
+    LoseField => Refused by fields::lose;
+    /// Renames a field without saying so.
+    ReplaceField => Refused by fields::replace;
     /// Adds a required field.
     AddRequiredField => Refused by fields::add_required;
-    /// Changes the type of a field.
+    /// Changes the type of a field to one that its values cannot have.
     ChangeType => Refused by fields::change_type;
     /// Changes the target of a reference.
     ChangeTarget => Refused by fields::change_target;
-    /// Narrows a range.
-    NarrowRange => Refused by fields::narrow_range;
-    /// Removes a member of an enum.
-    RemoveMember => Refused by fields::remove_member;
-    /// Makes a field required.
-    MakeRequired => Refused by fields::make_required;
     /// Changes, adds or removes the tenant.
     ChangeTenant => Refused by change_tenant;
     /// Changes, adds or removes the parent.

@@ -117,6 +117,11 @@ fn write_entity(text: &mut String, entity: &DraftEntity) {
             }
         }
     }
+    for (field, earlier) in entity.earlier_names() {
+        line(text, &format!("renamed.{field}"), &quoted(earlier));
+    }
+    let removed: Vec<String> = entity.removed_names().cloned().collect();
+    names(text, "removed", &removed);
     if !entity.uniques.is_empty() {
         let entries: Vec<String> = entity.uniques.iter().map(unique).collect();
         line(text, "unique", &format!("[{}]", entries.join(", ")));

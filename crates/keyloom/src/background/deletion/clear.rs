@@ -64,7 +64,8 @@ async fn without_references(
     let image = ctx.layouts.upgraded(row.clone());
     // Tombstones on the entity itself are not resolved here.
     let fields = row.pending.clone().only_fields();
-    let after = fields.settled(&image, |by| by == record.id());
+    let entity = ctx.layouts.current.model().entity(image.key.entity);
+    let after = fields.settled((&image, entity), |by| by == record.id());
     let mut transition = Transition::new(row.image.key.clone(), Some(row), after);
     transition.tombstones = TombstoneChange::Keep;
     ctx.assign_ordinal(&mut transition).await?;

@@ -123,7 +123,7 @@ impl<'m> Marking<'m> {
                 if self.record.has_marked(&row) || !rules.refers(&row.image, &link, &target) {
                     continue;
                 }
-                let by = row.pending.field(rules.field_name(&link));
+                let by = row.pending.field(rules.stored_name(&link));
                 match link.on_delete {
                     OnDelete::Refuse => return Err(rules.in_use(&target, &link)),
                     OnDelete::Cascade => return Ok(false),
@@ -178,7 +178,7 @@ impl<'m> Marking<'m> {
                 is_new.then(|| Tombstones { deletion, pending: others.with_entity(id) })
             }
             Take::Reference(link, target) => {
-                let field = rules.field_name(link);
+                let field = rules.stored_name(link);
                 let is_new = rules.refers(&row.image, link, target)
                     && !self.record.has_marked(row)
                     && row.pending.field(field) != Some(id);

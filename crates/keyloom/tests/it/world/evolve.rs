@@ -1,8 +1,8 @@
 //! A world under another model.
 
 use keyloom::Error;
-use keyloom_model::{DefaultValue, Layout, Literal, Model, OnDelete};
-use keyloom_value::{Item, Value};
+use keyloom_model::{DefaultValue, Entity, FieldType, Layout, Literal, Model, OnDelete};
+use keyloom_value::{Item, Number, Value};
 use pollster::block_on;
 
 use super::naive::Key;
@@ -16,6 +16,7 @@ impl World {
         (self.settle)();
         let model = keyloom_model::check(text).expect("a model");
         self.naive.evolve(model.clone(), now_ms(&self.clock));
+        let model = model.following(self.layout.model());
         let layout = Layout::new(model, self.layout.revision(), &self.layout.slots());
         self.layout = layout.keeping(self.layout.matching());
         Ok(())
@@ -77,19 +78,23 @@ impl World {
 impl Naive {
     /// Switches to another model: existing entities get the defaults of new fields.
     pub(crate) fn evolve(&mut self, model: Model, now_ms: i64) {
+        let model = model.following(&self.model);
         let before = std::mem::replace(&mut self.model, model);
         let evolution = keyloom_model::evolve(&before, &self.model).expect("it is allowed");
         for (entity, unique) in evolution.pending_uniques() {
             let entity = self.model.entity(entity);
-            let fields = self.unique_fields(&entity.name, entity.unique(unique));
-            self.pending.insert((entity.name.clone(), fields));
+            self.pending.insert(self.unique_tag(&entity.name, entity.unique(unique)));
         }
         for (_, entity) in self.model.entities() {
             let Some(old) = before.find(&entity.name) else { continue };
             let old = before.entity(old);
-            for field in &entity.fields {
+            for thing in self.things.iter_mut().filter(|thing| thing.key.kind == entity.name) {
+                thing.fields = renamed(&thing.fields, old, entity);
+            }
+            for (id, field) in entity.fields() {
                 let Some(default) = &field.default else { continue };
-                if old.find_field(&field.name).is_some() {
+                // One whose values are converted is not new, although its name in rows is.
+                if entity.counterpart(id, old).is_some() {
                     continue;
                 }
                 for thing in self.things.iter_mut().filter(|thing| thing.key.kind == entity.name) {
@@ -136,6 +141,51 @@ impl Naive {
             }
         }
         keys
+    }
+}
+
+/// The fields under their new names, without those that were removed.
+fn renamed(fields: &Item, old: &Entity, new: &Entity) -> Item {
+    let mut renamed = Item::new();
+    for (name, value) in fields.iter() {
+        let before = old.field(old.find_field(name.as_str()).expect("a field of the old model"));
+        let same = new.find_stored(&before.stored);
+        if let Some(now) = same {
+            renamed.insert(new.field(now).name.as_str(), value.clone());
+        } else if let Some(now) = new.find_field(name.as_str()) {
+            // A value that cannot be converted stays as it is, which is wrong for its type.
+            let shown = old.to_external(fields);
+            let converted = match (&before.of, shown.get(name.as_str())) {
+                (FieldType::Time, Some(text)) => Some(text.clone()),
+                _ => converted(&before.of, &new.field(now).of, value),
+            };
+            renamed.insert(name.clone(), converted.unwrap_or_else(|| value.clone()));
+        }
+    }
+    renamed
+}
+
+/// A value of a field whose type has changed, if it can be written in its new type and back.
+fn converted(old: &FieldType, new: &FieldType, value: &Value) -> Option<Value> {
+    match (value, new) {
+        (Value::S(text), FieldType::Bool) => match text.as_str() {
+            "true" => Some(Value::Bool(true)),
+            "false" => Some(Value::Bool(false)),
+            _ => None,
+        },
+        (Value::S(text), FieldType::Int(_)) => {
+            let number: i64 = text.parse().ok()?;
+            (number.to_string() == *text).then(|| Value::from(number))
+        }
+        (Value::S(text), FieldType::Number(_)) => {
+            let number: Number = text.parse().ok()?;
+            (number.to_string() == *text).then_some(Value::N(number))
+        }
+        // Random texts are never times.
+        (Value::S(_), FieldType::Time) => None,
+        (Value::Bool(truth), FieldType::Text(_)) => Some(Value::S(truth.to_string())),
+        (Value::N(number), FieldType::Text(_)) => Some(Value::S(number.to_string())),
+        _ => panic!("{old:?} does not become {new:?}"),
     }
 }
 

@@ -160,8 +160,15 @@ impl Naive {
         fields.map(|field| entity.field(*field).name.clone()).collect()
     }
 
+    /// What identifies a unique, however its fields are called since.
+    pub(crate) fn unique_tag(&self, kind: &str, unique: &Unique) -> (String, Vec<String>) {
+        let entity = self.entity(kind);
+        let fields = unique.within.iter().chain(&unique.fields);
+        (kind.to_owned(), fields.map(|field| entity.field(*field).stored.clone()).collect())
+    }
+
     pub(crate) fn is_pending(&self, kind: &str, unique: &Unique) -> bool {
-        self.pending.contains(&(kind.to_owned(), self.unique_fields(kind, unique)))
+        self.pending.contains(&self.unique_tag(kind, unique))
     }
 
     /// All other entities with the same value of a unique.

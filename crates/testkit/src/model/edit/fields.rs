@@ -109,7 +109,31 @@ pub(super) fn change_on_delete(draft: &mut Draft, random: &mut Random) -> Option
     Some(())
 }
 
+/// Removes a field with its values. The tenant cannot be removed.
 pub(super) fn remove(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let fields = entity.fields.iter().map(|field| field.name.clone());
+    let names: Vec<String> = fields.filter(|name| entity.tenant.as_ref() != Some(name)).collect();
+    if names.is_empty() {
+        return None;
+    }
+    entity.remove_field(random.pick::<String>(&names));
+    Some(())
+}
+
+/// Renames a field wherever it is named.
+pub(super) fn rename(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    let new = free_names(entity, random).pop()?;
+    if entity.fields.is_empty() {
+        return None;
+    }
+    let old = entity.fields[random.index(entity.fields.len())].name.clone();
+    entity.rename_field(&old, new);
+    Some(())
+}
+
+pub(super) fn lose(draft: &mut Draft, random: &mut Random) -> Option<()> {
     let entity = some_entity(draft, random);
     let names: Vec<String> = entity.fields.iter().map(|field| field.name.clone()).collect();
     if names.is_empty() {
@@ -119,8 +143,8 @@ pub(super) fn remove(draft: &mut Draft, random: &mut Random) -> Option<()> {
     Some(())
 }
 
-/// Renames a field, and drops everything that names it.
-pub(super) fn rename(draft: &mut Draft, random: &mut Random) -> Option<()> {
+/// Replaces a field by one with another name, and drops everything that names it.
+pub(super) fn replace(draft: &mut Draft, random: &mut Random) -> Option<()> {
     let entity = some_entity(draft, random);
     let name = free_names(entity, random).pop()?;
     if entity.fields.is_empty() {
@@ -137,10 +161,58 @@ pub(super) fn change_type(draft: &mut Draft, random: &mut Random) -> Option<()> 
     let old = some_field(draft, random)?;
     let changed = field(&old.name, &[], random);
     let is_other = std::mem::discriminant(&changed.of) != std::mem::discriminant(&old.of);
-    if is_other {
+    if is_other && !converts(&old.of, &changed.of) {
         *old = DraftField { presence: old.presence, ..changed };
     }
     Some(())
+}
+
+/// Changes the type of a field and drops what names it, sometimes, as the new type may not allow it.
+pub(super) fn convert_type(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let entity = some_entity(draft, random);
+    if entity.fields.is_empty() {
+        return None;
+    }
+    let index = random.index(entity.fields.len());
+    let old = entity.fields[index].clone();
+    let changed = field(&old.name, &[], random);
+    if !converts(&old.of, &changed.of) || entity.tenant.as_ref() == Some(&old.name) {
+        return None;
+    }
+    let changed = DraftField { presence: old.presence, ..changed };
+    if random.chance(1, 2) {
+        entity.drop_field(&old.name);
+        entity.fields.push(changed);
+    } else {
+        entity.fields[index] = changed;
+    }
+    Some(())
+}
+
+/// Whether some values of a type are values of the other, which is not the same.
+fn converts(old: &DraftType, new: &DraftType) -> bool {
+    match (class(old), class(new)) {
+        (Some("int"), Some("number")) | (Some("number"), Some("int")) => true,
+        (Some(old), Some(new)) => old != new && (old == "text" || new == "text"),
+        _ => false,
+    }
+}
+
+fn class(of: &DraftType) -> Option<&'static str> {
+    match of {
+        DraftType::Text(_) => Some("text"),
+        DraftType::Int(_) => Some("int"),
+        DraftType::Number(_) => Some("number"),
+        DraftType::Bool => Some("bool"),
+        DraftType::Time => Some("time"),
+        DraftType::Enum(_) => Some("enum"),
+        DraftType::Bytes(_)
+        | DraftType::Any
+        | DraftType::Tags
+        | DraftType::Ref(..)
+        | DraftType::List(..)
+        | DraftType::Map(..) => None,
+    }
 }
 
 pub(super) fn change_target(draft: &mut Draft, random: &mut Random) -> Option<()> {

@@ -1,0 +1,192 @@
+//! What a change of the model would do to the data, without doing it. Only reads.
+
+use std::collections::BTreeMap;
+
+use keyloom_model::{EntityId, FieldId, Model};
+use keyloom_store::{Scan, Store, TableName};
+
+use super::Stored;
+use super::open::{Opening, Prepared};
+use super::precheck::precheck;
+use crate::Options;
+use crate::answer::Answer;
+use crate::db::Db;
+use crate::error::Error;
+
+/// What a change of the model would do to the data.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MigrationPlan {
+    /// A sentence for each change.
+    pub changes: Vec<String>,
+    /// Why the change is refused, each with a way out. Empty if it is not.
+    pub refusals: Vec<String>,
+    /// The names of entities whose rows would be rewritten by [`Db::backfill`], with how many there are.
+    pub rewritten: BTreeMap<String, u64>,
+    /// The most rows that rewriting them can touch.
+    pub rows_max: u64,
+    /// Fields whose values would be lost, as `entity.field`, with how many entities have one.
+    pub lost: BTreeMap<String, u64>,
+    /// Queries that would be unavailable until everything is rewritten.
+    pub unavailable: Vec<String>,
+    /// How many rows the table has.
+    pub rows: u64,
+}
+
+impl Db {
+    /// Returns what opening a store with a model would do to its data, without doing it. Reads the whole
+    /// table, if the model differs from the one in force.
+    ///
+    /// # Errors
+    ///
+    /// If the model has errors, or the store fails. That a change is refused is part of the plan.
+    pub fn plan_migration<'a>(
+        model: &'a str,
+        store: &'a dyn Store,
+        options: &'a Options,
+    ) -> Answer<'a, MigrationPlan> {
+        Box::pin(plan(model, store, options))
+    }
+}
+
+async fn plan(text: &str, store: &dyn Store, options: &Options) -> Result<MigrationPlan, Error> {
+    let model = keyloom_model::check(text).map_err(Error::Model)?;
+    let table = TableName::new(&options.table).map_err(keyloom_store::Error::from)?;
+    let stored = match Stored::load(store, &table).await {
+        Err(Error::Store(keyloom_store::Error::TableNotFound { .. })) => None,
+        stored => stored?,
+    };
+    let mut plan = MigrationPlan::default();
+    let Some(stored) = stored else {
+        plan.changes.push("there is no data yet".to_owned());
+        return Ok(plan);
+    };
+    let opening = Opening { text, store, table: &table, options };
+    match opening.prepare(model, &stored) {
+        Ok(None) => {
+            let unfinished = stored.current().map(|revision| &revision.pending.entities);
+            plan.rewritten =
+                unfinished.into_iter().flatten().cloned().map(|name| (name, 0)).collect();
+            Ok(plan)
+        }
+        Ok(Some(prepared)) => {
+            plan.changes = prepared.evolution.changes().iter().map(ToString::to_string).collect();
+            let former = stored.current().and_then(|revision| {
+                let model = keyloom_model::check(&revision.text).ok()?;
+                Some(model.with_stored_names(&revision.names))
+            });
+            plan.unavailable = unavailable(&prepared);
+            Survey { store, table: &table, prepared: &prepared, former }.read(&mut plan).await?;
+            Ok(plan)
+        }
+        Err(error) => {
+            plan.refuse(error)?;
+            Ok(plan)
+        }
+    }
+}
+
+impl MigrationPlan {
+    /// Adds the reasons for a refusal; other errors stay errors.
+    fn refuse(&mut self, error: Error) -> Result<(), Error> {
+        match error {
+            Error::Evolution(refusals) => {
+                self.refusals.extend(refusals.iter().map(ToString::to_string));
+            }
+            Error::UniqueViolation { .. } | Error::KeyTooLong(_) | Error::OlderModel { .. } => {
+                self.refusals.push(error.to_string());
+            }
+            error => return Err(error),
+        }
+        Ok(())
+    }
+}
+
+fn unavailable(prepared: &Prepared) -> Vec<String> {
+    let (layout, pending) = (&prepared.layouts.current, &prepared.next.pending);
+    let named = |what: &'static str| {
+        move |(entity, name): &(String, String)| format!("the {what} `{name}` of `{entity}`")
+    };
+    let lists = pending.lists.iter().map(named("list"));
+    let counts = pending.counts.iter().map(named("count"));
+    let boards = pending.boards.iter().map(named("board"));
+    let filtered = layout
+        .model()
+        .entities()
+        .filter(|(_, entity)| entity.has_ordinals() && pending.entities.contains(&entity.name));
+    let filters = filtered.map(|(_, entity)| format!("filters of `{}`", entity.name));
+    let uniques = pending.uniques.iter().map(named("lookup by"));
+    lists.chain(counts).chain(boards).chain(filters).chain(uniques).collect()
+}
+
+/// Reads all rows, to count what a change is about.
+struct Survey<'s> {
+    store: &'s dyn Store,
+    table: &'s TableName,
+    prepared: &'s Prepared,
+    /// The model in force.
+    former: Option<Model>,
+}
+
+impl Survey<'_> {
+    async fn read(&self, plan: &mut MigrationPlan) -> Result<(), Error> {
+        let Prepared { evolution, layouts, next } = self.prepared;
+        plan.rewritten = next.pending.entities.iter().map(|name| (name.clone(), 0)).collect();
+        let lost = self.lost();
+        let mut scan = Scan::new(self.table);
+        loop {
+            let page = self.store.scan(scan.clone()).await?;
+            plan.rows += page.scanned;
+            for row in &page.items {
+                let Ok(own) = layouts.current.read_own(row) else { continue };
+                let id = own.image.key.entity;
+                let name = &layouts.current.model().entity(id).name;
+                if let Some(count) = plan.rewritten.get_mut(name) {
+                    *count += 1;
+                    plan.rows_max += layouts.current.rows_max(id) as u64;
+                }
+                let lost = lost.iter().filter(|lost| lost.entity == id);
+                for lost in lost.filter(|lost| own.retired.contains(&lost.stored)) {
+                    *plan.lost.entry(lost.name.clone()).or_default() += 1;
+                }
+            }
+            match page.last_key {
+                None => break,
+                start => scan.start = start,
+            }
+        }
+        let checked = (&next.pending, &evolution.tightened());
+        match precheck((self.store, self.table), layouts, checked).await {
+            Ok(()) => Ok(()),
+            Err(error) => plan.refuse(error),
+        }
+    }
+
+    /// The fields that are removed.
+    fn lost(&self) -> Vec<LostField> {
+        let mut lost = vec![];
+        let Some(former) = &self.former else { return lost };
+        for (id, entity) in self.prepared.layouts.current.model().entities() {
+            let Some(before) = former.find(&entity.name) else { continue };
+            let before = former.entity(before);
+            let kept: Vec<FieldId> =
+                entity.fields().filter_map(|(id, _)| entity.counterpart(id, before)).collect();
+            let gone = before.fields().filter(|(id, _)| !kept.contains(id));
+            lost.extend(gone.map(|(_, field)| LostField {
+                entity: id,
+                name: format!("{}.{}", entity.name, field.name),
+                stored: field.stored.clone(),
+            }));
+        }
+        lost
+    }
+}
+
+/// A field that is removed.
+struct LostField {
+    entity: EntityId,
+    /// With the name of its entity.
+    name: String,
+    /// Its name in rows.
+    stored: String,
+}
