@@ -9,7 +9,7 @@ use keyloom_store::{Store, TableName};
 use keyloom_value::Item;
 
 use super::head::{Head, ModelChange};
-use super::permits::complete_switch;
+use super::permits::{complete_switch, fence_all};
 use super::precheck::precheck;
 use super::stored::{Position, Revision, write_revision};
 use super::table::ensure_table;
@@ -114,12 +114,25 @@ impl Opening<'_> {
         }
         ensure_table(self.store, self.table, &layouts.current).await?;
         let texts = ModelChange { before: &revision.text, after: self.text };
-        let mut after = head.changed(number, texts);
-        if self.store.opening().is_some() {
-            // No other process can have permits.
+        let is_shared = self.store.opening().is_none();
+        let before = match is_shared && !tightened.is_empty() {
+            false => head.clone(),
+            true => {
+                let Some(fenced) = fence_all(self.store, self.table, head).await? else {
+                    return Ok(None);
+                };
+                // What was written since the first check. Whoever writes next completes the switch, and
+                // this change begins again.
+                precheck((self.store, self.table), &layouts, (&next.pending, &tightened)).await?;
+                fenced
+            }
+        };
+        let mut after = before.changed(number, texts);
+        if !is_shared || before.is_switching() {
+            // Nobody has permits.
             after.fenced = after.epoch;
         }
-        let heads = (&after, Some(head));
+        let heads = (&after, Some(&before));
         let written = write_revision(self.store, self.table, heads, &next).await?;
         let is_in_force = written && !after.is_switching();
         Ok(is_in_force.then(|| opened(layouts, &next, &after)))

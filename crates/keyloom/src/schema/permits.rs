@@ -25,7 +25,7 @@ use keyloom_value::{Item, Value};
 
 use super::Stored;
 use super::head::{Head, number};
-use super::stored::write_fenced;
+use super::stored::{write_fenced, write_switching};
 use crate::error::Error;
 use crate::system_rows::system_rows;
 
@@ -80,6 +80,18 @@ pub(crate) async fn complete_switch(
             Ok(true)
         }
     }
+}
+
+/// Begins a switch to another epoch of the same model: until it is completed, nobody can write. Returns
+/// the head, or none if the stored models have changed meanwhile.
+pub(super) async fn fence_all(
+    store: &dyn Store,
+    table: &TableName,
+    before: &Head,
+) -> Result<Option<Head>, Error> {
+    let Some(head) = write_switching(store, table, before).await? else { return Ok(None) };
+    revoke_permits(store, table, head.epoch).await?;
+    Ok(Some(head))
 }
 
 /// Deletes all permits of earlier epochs. The head names the epoch already, so none are created.

@@ -130,6 +130,18 @@ pub(crate) async fn write_fenced(
     Ok(happens(store, vec![put]).await?.then_some(head))
 }
 
+/// Begins a switch to another epoch; returns the new head, or none if the stored models have changed
+/// since the head was read.
+pub(super) async fn write_switching(
+    store: &dyn Store,
+    table: &TableName,
+    before: &Head,
+) -> Result<Option<Head>, Error> {
+    let head = Head { edit: before.edit + 1, epoch: before.epoch + 1, ..before.clone() };
+    let put = TransactAction::Put(head.put(table, Some(before)));
+    Ok(happens(store, vec![put]).await?.then_some(head))
+}
+
 /// Writes a revision and makes it current; returns false if the stored models have changed since the
 /// head was read.
 pub(crate) async fn write_revision(
