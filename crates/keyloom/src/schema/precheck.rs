@@ -77,10 +77,10 @@ impl Misfits<'_> {
         let mut reasons: Vec<String> = unconverted
             .map(|field| format!("the value of `{field}` cannot be converted without loss"))
             .collect();
+        // Without a value that cannot be converted, other rules say nothing new.
         let image = self.layouts.upgraded(own.clone());
-        if let Err(errors) = entity.check_fields(&image.fields) {
-            reasons.extend(errors.iter().map(ToString::to_string));
-        }
+        let errors = entity.check_fields(&image.fields).err().filter(|_| reasons.is_empty());
+        reasons.extend(errors.iter().flatten().map(ToString::to_string));
         if reasons.is_empty() {
             return;
         }

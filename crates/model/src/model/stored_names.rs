@@ -84,6 +84,7 @@ impl Model {
                 let stored = names.fields.get(&field.name);
                 field.stored = stored.unwrap_or(&field.name).clone();
             }
+            entity.order_by_stored_names();
         }
         self
     }
@@ -120,6 +121,20 @@ impl Entity {
         }
         let is_used = |name: &String| self.fields.iter().any(|field| field.stored == *name);
         self.retired = before.into_iter().filter(|name| !is_used(name)).collect();
+        self.order_by_stored_names();
+    }
+
+    /// Fields whose order of declaration has no meaning are in keys in the order of their names there,
+    /// which does not change when one is renamed.
+    fn order_by_stored_names(&mut self) {
+        let Entity { fields, lists, counts, .. } = self;
+        let facets = lists.iter_mut().map(|list| &mut list.facets);
+        let counted = counts
+            .iter_mut()
+            .flat_map(|count| [&mut count.split, &mut count.sums, &mut count.min, &mut count.max]);
+        for ids in facets.chain(counted) {
+            ids.sort_by_key(|id| &fields[id.index()].stored);
+        }
     }
 }
 

@@ -282,3 +282,27 @@ fn every_refusal_names_its_entity_and_ends_without_a_full_stop() {
         }
     }
 }
+
+/// Values of `split` and of facets are in keys in an order of their own, which was that of the names in
+/// the model: after a field was renamed, counters were looked for where they were not.
+#[test]
+fn a_renamed_field_keeps_its_place_in_keys() {
+    let declared = |first: &str, renamed: &str| {
+        model(&format!(
+            "[entity.task]\nfields.{first} = 'enum(x, y)'\nfields.b = 'enum(x, y)'\n{renamed}\n\
+             list.all = {{ facets = ['b', '{first}'] }}\n\
+             count.all = {{ split = ['b', '{first}'] }}\n"
+        ))
+    };
+    let old = declared("a", "");
+    let new = declared("z", "renamed.z = 'a'").following(&old);
+    let again = declared("z", "").with_stored_names(&new.stored_names());
+    for model in [&old, &new, &again] {
+        let task = model.entity(model.find("task").expect("it is declared"));
+        let stored = |ids: &[keyloom_model::FieldId]| -> Vec<String> {
+            ids.iter().map(|id| task.field(*id).stored.clone()).collect()
+        };
+        assert_eq!(stored(&task.counts[0].split), ["a", "b"]);
+        assert_eq!(stored(&task.lists[0].facets), ["a", "b"]);
+    }
+}
