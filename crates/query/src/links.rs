@@ -103,7 +103,7 @@ impl Links<'_> {
         let links = page.items.iter().filter_map(|row| self.read_link(row).transpose());
         let links = links.collect::<Result<Vec<LinkRow>, Error>>()?;
         let last = page.items.last().filter(|_| page.last_key.is_some());
-        let last = last.map(|row| raw_key(row)).transpose()?;
+        let last = last.map(raw_key).transpose()?;
         let last = last.and_then(|raw| Layout::row_key(&raw.partition, &raw.sort));
         Ok(ShardPage { links, last: last.map(|key| key.sort) })
     }
