@@ -4,7 +4,7 @@ use keyloom_model::attribute::{OWNER, VERSION};
 use keyloom_model::{EntityKey, OwnRow, Pending, UniqueId};
 use keyloom_query::{DeletionState, Error, UniqueRequest, deletion_key};
 use keyloom_store::Put;
-use keyloom_value::Value;
+use keyloom_value::{Item, Value};
 use pollster::FutureExt;
 
 use crate::rig::{NOW_MS, Rig};
