@@ -138,9 +138,13 @@ impl Naive {
                 }
             }
             Action::Update(patch) => {
-                let thing = expected()?;
+                let (thing, entity) = (expected()?, self.entity(&key.kind));
+                // Its field may have been renamed or removed since the request was drawn.
+                if patch.iter().any(|(name, _)| entity.find_field(name.as_str()).is_none()) {
+                    return Err(Kind::Fields);
+                }
                 let fields = merged(&thing.fields, patch);
-                let checked = self.entity(&key.kind).check_fields(&fields);
+                let checked = entity.check_fields(&fields);
                 checked.map_err(|_| Kind::Fields)?;
                 (Some(thing), fields)
             }
