@@ -147,9 +147,8 @@ fn a_killed_migration_goes_on_where_it_was() {
     let is_whole = |entry: &Value| {
         let fields = entry["fields"].as_object().unwrap();
         let number: usize = entry["id"].as_str().unwrap().parse().unwrap();
-        fields.len() == 2
-            && fields["title"] == format!("t{number}")
-            && fields["size"] == (number % 7).to_string()
+        let (title, size) = (format!("t{number}"), (number % 7).to_string());
+        fields.len() == 2 && fields["title"] == title && fields["size"] == size
     };
     assert!(after.iter().all(is_whole));
     assert_eq!(rig.plan(NEW)["rewritten"], json!({}));
