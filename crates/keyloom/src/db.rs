@@ -126,6 +126,7 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     /// Whose turn it is at entities whose numbers and lists are added to.
     pub(crate) row_turns: Turns,
+    pub(crate) sequence_turns: Turns,
     /// Deletions that calls of this process are running.
     pub(crate) running: Running,
     /// Deletions that other processes are running.
@@ -188,6 +189,7 @@ impl Shared {
             boards: Registry::default(),
             turns: Turns::default(),
             row_turns: Turns::default(),
+            sequence_turns: Turns::default(),
             settling: Settling::default(),
             running: Running::default(),
             others: Others::default(),
@@ -312,6 +314,7 @@ impl Shared {
             boards: &self.boards,
             turns: &self.turns,
             row_turns: &self.row_turns,
+            sequence_turns: &self.sequence_turns,
             running: &self.running,
             fence: self.fence.as_ref().map(|fence| FencedBy { fence, epoch: schema.epoch }),
             gate: self.gate.as_ref().map(|gate| GatedBy { gate, epoch: schema.epoch }),

@@ -12,6 +12,7 @@ mod page;
 mod position;
 mod recount;
 mod replay;
+mod sequence;
 mod sets;
 
 use futures_util::future::try_join_all;

@@ -78,6 +78,9 @@ impl Entity {
         let mut fields = Vec::with_capacity(self.fields.len());
         for field in self.settable_fields() {
             let value = match (setting(field), document.get(&field.name), &field.default) {
+                (Setting::Free | Setting::Fixed(None), None, None) if self.is_assigned(field) => {
+                    None
+                }
                 (Setting::Fixed(value), given, _) => checker.read_only(given, value, field),
                 (Setting::Free, Some(given), _) => checker.given(given, field),
                 (Setting::Free, None, Some(default)) => Some(default.value(now_ms)),
@@ -89,6 +92,11 @@ impl Entity {
         checker.check_formats(&fields, self);
         checker.check_names(document, self);
         checker.finish().map(|()| fields)
+    }
+
+    /// Whether the write that creates an entity assigns a value to the field: the number of a sequence.
+    pub fn is_assigned(&self, field: &Field) -> bool {
+        self.sequence.as_ref().is_some_and(|sequence| self.field(sequence.field) == field)
     }
 
     /// Returns the stored form after a merge patch (RFC 7396): null removes a field, a map merges

@@ -21,6 +21,7 @@ mod query_scope;
 mod read_only;
 mod scope;
 mod search;
+mod sequence;
 mod shards;
 mod tenancy;
 mod transition;

@@ -32,6 +32,7 @@ pub(crate) struct DeclaredEntity {
     pub(crate) formats: Vec<DeclaredFormat>,
     pub(crate) patterns: Vec<DeclaredPattern>,
     pub(crate) transitions: Vec<DeclaredTransitions>,
+    pub(crate) sequences: Vec<DeclaredSequence>,
     pub(crate) renamed: Vec<DeclaredRename>,
     pub(crate) removed: Vec<Word>,
     pub(crate) uniques: Vec<DeclaredUnique>,
@@ -136,6 +137,13 @@ pub(crate) enum DeclaredFormatChoice {
 pub(crate) struct DeclaredPattern {
     pub(crate) field: Word,
     pub(crate) pattern: Word,
+}
+
+/// `sequence.FIELD = [...]`.
+#[derive(Debug)]
+pub(crate) struct DeclaredSequence {
+    pub(crate) field: Word,
+    pub(crate) by: Vec<Word>,
 }
 
 /// `transitions.FIELD = { MEMBER = ["MEMBER", ...], ... }`.

@@ -24,6 +24,7 @@ mod pending;
 mod postings;
 mod references;
 mod rows;
+mod sequences;
 mod shards;
 mod slices;
 mod slot;

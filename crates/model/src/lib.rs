@@ -70,7 +70,7 @@ pub use model::{
     Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,
     FieldAccess, FieldId, FieldOrigin, FieldType, Format, FormatChoice, FormatRule, Handler,
     IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy, PathPart, Presence, Ranking,
-    Related, Search, SearchId, StoredNames, TagCombination, Target, Tenancy, Term, Test,
+    Related, Search, SearchId, Sequence, StoredNames, TagCombination, Target, Tenancy, Term, Test,
     TriggeringChange, Unique, UniqueId, Window, WindowUnit, Zone, ZoneSource, ZoneSources,
 };
 pub use suggest::nearest;

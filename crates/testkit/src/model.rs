@@ -18,7 +18,8 @@ mod text;
 pub use document::{Patch, document, given_id, patch};
 pub use draft::{
     Draft, DraftBoard, DraftCombination, DraftCount, DraftEntity, DraftField, DraftFormat,
-    DraftHandler, DraftList, DraftParent, DraftRanking, DraftTest, DraftType, DraftUnique,
+    DraftHandler, DraftList, DraftParent, DraftRanking, DraftSequence, DraftTest, DraftType,
+    DraftUnique,
 };
 pub use edit::{Edit, EditKind, Verdict};
 pub use entity::draft;

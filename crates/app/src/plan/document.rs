@@ -103,10 +103,11 @@ impl<'a> Author<'a> {
 
     /// Whether a document has a value of a field: defaults stay, and what only programs set.
     fn is_drawn(&self, entity: EntityId, id: FieldId, field: &Field) -> bool {
-        if field.origin == FieldOrigin::Id {
+        let declared = self.drawer.model.entity(entity);
+        if field.origin == FieldOrigin::Id || declared.is_assigned(field) {
             return false;
         }
-        let is_expiry = self.drawer.model.entity(entity).expires == Some(id);
+        let is_expiry = declared.expires == Some(id);
         self.drawer.workload.draw(entity, id).is_some()
             || field.presence == Presence::Required && field.default.is_none()
             || field.presence == Presence::Optional

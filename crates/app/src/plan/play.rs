@@ -276,6 +276,7 @@ impl Player<'_> {
                 && !is_unique(*id)
                 && !is_formatted(*id)
                 && !is_fixed(*id)
+                && !entity.is_assigned(field)
         });
         fields.map(|(id, _)| id).collect()
     }

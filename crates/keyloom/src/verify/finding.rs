@@ -68,6 +68,11 @@ pub enum Problem {
         /// The id of the other entity.
         other: String,
     },
+    /// The sequence of the entity's kind would assign the entity's number again.
+    SequenceBehind {
+        /// The number.
+        number: i64,
+    },
     /// The entity is missing from a posting list.
     GroupMissing {
         /// The name of the posting list.
@@ -179,6 +184,9 @@ impl fmt::Display for Problem {
             }
             Problem::NumberMissing => write!(f, "it has no ordinal, so filters do not find it."),
             Problem::NumberTaken { other } => write!(f, "`{other}` has the same ordinal."),
+            Problem::SequenceBehind { number } => {
+                write!(f, "its number {number} is beyond the last one of its sequence.")
+            }
             Problem::GroupMissing { group } => {
                 write!(f, "it is missing from the posting list {group}.")
             }
@@ -227,6 +235,7 @@ impl Problem {
             | Problem::PresenceMissing { .. }
             | Problem::NumberMissing
             | Problem::NumberTaken { .. }
+            | Problem::SequenceBehind { .. }
             | Problem::GroupMissing { .. }
             | Problem::GroupWrong { .. }
             | Problem::WrongNumber { .. }

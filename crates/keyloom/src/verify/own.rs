@@ -41,6 +41,7 @@ impl Verifier<'_> {
             }
         }
         self.number(own, seen, findings).await?;
+        self.sequence(own, seen, findings).await?;
         self.sets(own, findings).await?;
         self.chunked(own, seen, findings).await?;
         self.targets(own, seen, findings).await

@@ -1,11 +1,10 @@
 //! Applies an intent to an entity that was read: the result is a transition, or the reason for
 //! refusing it. Pure: it uses layouts, stamps and the time, and reads nothing.
 
-use keyloom_model::{DefaultValue, Entity, EntityKey, IdSource, Image, OwnRow, Tenancy};
+use keyloom_model::{DefaultValue, Entity, EntityKey, FieldId, IdSource, Image, OwnRow, Tenancy};
 use keyloom_value::Item;
 
-use super::transition::References;
-use super::{Intent, Transition};
+use super::{Intent, Numbering, References, Transition};
 use crate::change::Author;
 use crate::error::{Error, TenantProblem};
 use crate::import::Existing;
@@ -43,6 +42,16 @@ struct Submission<'s> {
 impl Decision {
     fn change(key: &EntityKey, before: Option<OwnRow>, after: Option<Image>) -> Decision {
         Decision::Change(Transition::new(key.clone(), before, after).into())
+    }
+
+    /// The same, with a number from where it says.
+    fn numbered(self, numbering: Numbering) -> Decision {
+        match self {
+            Decision::Change(change) => {
+                Decision::Change(Box::new(Transition { numbering, ..*change }))
+            }
+            Decision::Unchanged(row) => Decision::Unchanged(row),
+        }
     }
 
     /// The same, without checking lists of references.
@@ -87,7 +96,7 @@ impl<'a> Admission<'a> {
                 let before = self.at_version(key, before, expected.as_deref())?;
                 let fields = self.layouts.upgraded(before.clone()).fields;
                 let submission = Submission { document, before: Some(&fields), author: *author };
-                let admitted = self.admitted(key, submission)?;
+                let admitted = self.with_number(key, &fields, self.admitted(key, submission)?);
                 self.check_transitions(key, &fields, &admitted)?;
                 self.replace(before, &fields, self.touched(key, &fields, admitted))
             }
@@ -96,7 +105,11 @@ impl<'a> Admission<'a> {
                     Some(before) => self.import_over(before, document, *existing),
                     None => self.import_new(key, document),
                 };
-                decision.map(Decision::trusted)
+                let decision = decision?.trusted();
+                Ok(match self.number_field(key).is_some_and(|name| document.contains(name)) {
+                    true => decision.numbered(Numbering::Given),
+                    false => decision,
+                })
             }
             Intent::Delete { expected, .. } => {
                 let before = self.at_version(key, before, expected.as_deref())?;
@@ -141,7 +154,18 @@ impl<'a> Admission<'a> {
         if let Some(name) = self.updated_field(key) {
             fields.insert(name, DefaultValue::Now.value(self.now_ms));
         }
-        Ok(Decision::change(key, None, Some(self.image(key, fields)?)))
+        self.created(key, fields)
+    }
+
+    /// A new entity with these fields.
+    fn created(&self, key: &EntityKey, fields: Item) -> Result<Decision, Error> {
+        let numbering = match self.number_field(key) {
+            None => Numbering::Kept,
+            Some(name) if fields.contains(name) => Numbering::Given,
+            Some(_) => Numbering::Next,
+        };
+        let decision = Decision::change(key, None, Some(self.image(key, fields)?));
+        Ok(decision.numbered(numbering))
     }
 
     fn check_transitions(&self, key: &EntityKey, old: &Item, new: &Item) -> Result<(), Error> {
@@ -168,7 +192,7 @@ impl<'a> Admission<'a> {
     fn import_new(&self, key: &EntityKey, document: &Item) -> Result<Decision, Error> {
         let submission = Submission { document, before: None, author: Author::Service };
         let fields = self.admitted(key, submission)?;
-        Ok(Decision::change(key, None, Some(self.image(key, fields)?)))
+        self.created(key, fields)
     }
 
     /// Applies an imported document to an existing entity: nothing changes if the fields are the same.
@@ -193,7 +217,7 @@ impl<'a> Admission<'a> {
         }
         let submission =
             Submission { document: &document, before: Some(&old), author: Author::Service };
-        let mut fields = self.admitted(&key, submission)?;
+        let mut fields = self.with_number(&key, &old, self.admitted(&key, submission)?);
         if !is_dated {
             fields = self.touched(&key, &old, fields);
         }
@@ -210,8 +234,35 @@ impl<'a> Admission<'a> {
         }
         let key = before.image.key.clone();
         self.check_tenant(&key, &new)?;
+        let numbering = self.numbering(&key, old, &new);
         let after = self.image(&key, new)?;
-        Ok(Decision::change(&key, Some(before), Some(after)))
+        Ok(Decision::change(&key, Some(before), Some(after)).numbered(numbering))
+    }
+
+    /// How an entity that changes comes to its number: it keeps it, unless it moves to another sequence.
+    fn numbering(&self, key: &EntityKey, old: &Item, new: &Item) -> Numbering {
+        let entity = self.entity(key);
+        let Some(sequence) = &entity.sequence else { return Numbering::Kept };
+        let differs = |field: &FieldId| {
+            let name = &entity.field(*field).name;
+            old.get(name) != new.get(name)
+        };
+        match new.contains(&entity.field(sequence.field).name) {
+            true if differs(&sequence.field) => Numbering::Given,
+            true if !sequence.by.iter().any(differs) => Numbering::Kept,
+            true | false => Numbering::Next,
+        }
+    }
+
+    /// Fields of a whole document, which need not repeat the number.
+    fn with_number(&self, key: &EntityKey, old: &Item, mut new: Item) -> Item {
+        if let Some(name) = self.number_field(key)
+            && let Some(number) = old.get(name)
+            && !new.contains(name)
+        {
+            new.insert(name, number.clone());
+        }
+        new
     }
 
     /// Returns the checked fields of a document.
@@ -283,6 +334,12 @@ impl<'a> Admission<'a> {
     fn updated_field(&self, key: &EntityKey) -> Option<&'a str> {
         let entity = self.entity(key);
         entity.updated.map(|field| entity.field(field).name.as_str())
+    }
+
+    /// The field with the number that a sequence assigns.
+    fn number_field(&self, key: &EntityKey) -> Option<&'a str> {
+        let entity = self.entity(key);
+        entity.sequence.as_ref().map(|sequence| entity.field(sequence.field).name.as_str())
     }
 
     fn entity(&self, key: &EntityKey) -> &'a Entity {

@@ -38,6 +38,8 @@ pub(crate) struct WriteContext<'a> {
     /// Whose turn it is at entities that many writers change relative to what they are. They take these
     /// turns before the others, so that no two wait for each other.
     pub(crate) row_turns: &'a Turns,
+    /// Whose turn it is at sequences: after those at entities, and before the others.
+    pub(crate) sequence_turns: &'a Turns,
     /// None if no other process can have the store open.
     pub(crate) fence: Option<FencedBy<'a>>,
     /// Of a process that does not share the store.

@@ -169,6 +169,7 @@ impl<'a> Executor<'a> {
     pub(crate) async fn rehearse(&self, intents: &[Intent]) -> Result<Difference, Error> {
         self.check_distinct(intents)?;
         let (mut writes, mut state) = (WriteSet::default(), AttemptState::default());
+        let mut changes = vec![];
         // Distinct placeholders, so that no two new entities share postings.
         for (intent, ordinal) in intents.iter().zip(0..) {
             let before = self.ctx.reader().get_any(intent.key()).await?;
@@ -180,11 +181,16 @@ impl<'a> Executor<'a> {
                 {
                     after.ordinal = after.ordinal.or(Some(ordinal));
                 }
-                writes.add(self.ctx.own_key(intent.key()), *transition);
+                changes.push(*transition);
             }
         }
+        let numbers = self.ctx.assign_numbers(&mut changes.iter_mut().collect::<Vec<_>>()).await?;
+        for transition in changes {
+            writes.add(self.ctx.own_key(&transition.key), transition);
+        }
         let expansion = Cascade::new(self.ctx, &mut writes).expand(&mut state).await?;
-        let difference = self.ctx.planner(&[]).plan(writes.transitions())?;
+        let mut difference = self.ctx.planner(&[]).plan(writes.transitions())?;
+        difference.actions.extend(numbers.actions);
         match expansion {
             Expansion::Whole => Ok(difference),
             Expansion::TooMany | Expansion::InDoubt => Err(Error::TooLarge {
@@ -202,7 +208,7 @@ impl<'a> Executor<'a> {
     ) -> Result<Option<Vec<Executed>>, Error> {
         let mut footprint = self.decide(&request.intents, state).await?;
         let fits = match Cascade::new(self.ctx, &mut footprint.writes).expand(state).await? {
-            Expansion::Whole => self.fits(request, &footprint.writes)?,
+            Expansion::Whole => self.fits(request, &footprint)?,
             Expansion::TooMany => false,
             Expansion::InDoubt => return Ok(None),
         };
@@ -226,7 +232,7 @@ impl<'a> Executor<'a> {
         &self,
         intents: &[Intent],
         state: &mut AttemptState,
-    ) -> Result<Footprint, Error> {
+    ) -> Result<Footprint<'a>, Error> {
         let mut footprint = Footprint::default();
         let mut changes = Vec::new();
         for intent in intents {
@@ -248,6 +254,7 @@ impl<'a> Executor<'a> {
         }
         let mut transitions: Vec<&mut Transition> =
             changes.iter_mut().map(|(_, transition)| &mut **transition).collect();
+        footprint.numbers = self.ctx.assign_numbers(&mut transitions).await?;
         self.ctx.assign_ordinals(&mut transitions).await?;
         for (key, transition) in changes {
             footprint.writes.add(self.ctx.own_key(key), *transition);
@@ -257,14 +264,16 @@ impl<'a> Executor<'a> {
 
     /// Whether all transitions fit into one transaction, with the removal of the deletion record and
     /// the other actions of the request.
-    fn fits(&self, request: &WriteRequest, writes: &WriteSet) -> Result<bool, Error> {
+    fn fits(&self, request: &WriteRequest, footprint: &Footprint<'_>) -> Result<bool, Error> {
+        let Footprint { writes, numbers, .. } = footprint;
         // If nothing was added, the commit reports what is wrong.
         if writes.transitions().len() <= request.intents.len() {
             return Ok(true);
         }
         let difference = self.ctx.planner(&[]).plan(writes.transitions())?;
         let keys = usize::from(request.idempotency_key.is_some());
-        Ok(difference.fits(1 + keys + request.piggybacked.len() + self.ctx.reserved()))
+        let others = keys + numbers.actions.len() + request.piggybacked.len();
+        Ok(difference.fits(1 + others + self.ctx.reserved()))
     }
 
     /// Runs a deletion that does not fit into one transaction. It must be the only intent.
@@ -300,7 +309,7 @@ impl<'a> Executor<'a> {
     }
 
     /// Returns the result of each intent.
-    fn executed(&self, intents: &[Intent], footprint: &Footprint) -> Vec<Executed> {
+    fn executed(&self, intents: &[Intent], footprint: &Footprint<'_>) -> Vec<Executed> {
         let version = |row: &OwnRow| row.image.version.clone();
         // The write set includes what other intents do to the entity.
         let executed = |intent: &Intent| match footprint.writes.get(&self.ctx.own_key(intent.key()))
@@ -323,7 +332,7 @@ impl<'a> Executor<'a> {
     /// Commits everything; returns false if a read was stale.
     async fn commit(
         &self,
-        footprint: &Footprint,
+        footprint: &Footprint<'_>,
         others: Vec<PlannedAction>,
         state: &mut AttemptState,
     ) -> Result<bool, Error> {

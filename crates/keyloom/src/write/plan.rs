@@ -67,8 +67,9 @@ impl Planner<'_> {
     }
 
     /// Returns the difference of a transaction whose read set must be unchanged.
-    pub(crate) fn plan_transaction(&self, footprint: &Footprint) -> Result<Difference, Error> {
+    pub(crate) fn plan_transaction(&self, footprint: &Footprint<'_>) -> Result<Difference, Error> {
         let mut difference = self.plan(footprint.writes.transitions())?;
+        difference.actions.extend(footprint.numbers.actions.iter().cloned());
         for row in &footprint.reads {
             let key = self.layouts.current.own_key(&row.image.key);
             if footprint.writes.get(&key).is_none() {

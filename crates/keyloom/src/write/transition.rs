@@ -14,6 +14,19 @@ pub(crate) struct Transition {
     pub(crate) tombstones: TombstoneChange,
     /// Whether new targets in its lists of references must exist.
     pub(crate) references: References,
+    /// Whether it takes a number from the sequence of its kind.
+    pub(crate) numbering: Numbering,
+}
+
+/// How an entity comes to its number, if its kind has a sequence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Numbering {
+    /// It keeps the one that it has, or none.
+    Kept,
+    /// It gets the next one.
+    Next,
+    /// The service says which; the sequence goes on after it.
+    Given,
 }
 
 /// Whether new targets in lists of references must exist.
@@ -59,7 +72,7 @@ impl Transition {
             after.ordinal = after.ordinal.or(before.image.ordinal);
         }
         let (tombstones, references) = (TombstoneChange::Drop, References::Checked);
-        Transition { key, before, after, tombstones, references }
+        Transition { key, before, after, tombstones, references, numbering: Numbering::Kept }
     }
 
     pub(crate) fn delete(before: OwnRow) -> Transition {

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 
 use keyloom_model::{OwnRow, RowKey};
 
-use super::Transition;
+use super::{Numbers, Transition};
 
 /// The write set and the read set of one transaction.
 #[derive(Debug, Default)]
-pub(crate) struct Footprint {
+pub(crate) struct Footprint<'a> {
     pub(crate) writes: WriteSet,
+    /// The sequences from which it takes numbers.
+    pub(crate) numbers: Numbers<'a>,
     /// Unchanged entities, which must still be unchanged at the commit.
     pub(crate) reads: Vec<OwnRow>,
 }

@@ -62,6 +62,7 @@ mod rig;
 mod rolling;
 mod rolling_random;
 mod round_trip;
+mod sequences;
 mod sharded;
 mod sharded_boards;
 mod sharded_references;

@@ -14,7 +14,9 @@ use super::path::{self, Paths, Served};
 use super::read_only::ReadOnly;
 use super::scope::Scope;
 use super::shards;
-use super::{board, capacity, filters, format, list, moves, pattern, search, transition, unique};
+use super::{
+    board, capacity, filters, format, list, moves, pattern, search, sequence, transition, unique,
+};
 
 const ID_SOURCES: Choices<'_, IdSource> = Choices {
     key: "`id`",
@@ -42,8 +44,9 @@ impl Checker<'_, '_> {
         let counts = self.counts(&declared.counts, scope);
         let reporter = &mut *self.reporter;
         let updated = updated(declared, scope, reporter);
+        let sequence = sequence::sequence(&declared.sequences, scope, reporter);
         let mut fields = ReadOnly { scope, tenancy }.fields(&declared.read_only, reporter);
-        if let Some(id) = updated {
+        for id in updated.into_iter().chain(sequence.as_ref().map(|sequence| sequence.field)) {
             fields[id.index()].access = FieldAccess::ReadOnly;
         }
         let formats = format::formats(&declared.formats, scope, reporter);
@@ -55,6 +58,7 @@ impl Checker<'_, '_> {
             tenancy,
             expires: expires(declared, scope, reporter),
             updated,
+            sequence,
             filters: filters::filters(&declared.filters, scope, reporter),
             transitions: transition::transitions(&declared.transitions, scope, reporter),
             patterns: pattern::patterns(&declared.patterns, scope, &formats, reporter),

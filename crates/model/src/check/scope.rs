@@ -39,6 +39,8 @@ pub(crate) enum Usage {
     Pattern,
     Transitions,
     Search,
+    Sequence,
+    SequenceBy,
 }
 
 impl Usage {
@@ -61,6 +63,7 @@ impl Usage {
             Usage::Pattern => "pattern",
             Usage::Transitions => "transitions",
             Usage::Search => "search",
+            Usage::Sequence | Usage::SequenceBy => "sequence",
         }
     }
 
@@ -70,7 +73,9 @@ impl Usage {
             Usage::By | Usage::Order | Usage::Unique => {
                 &["text", "int", "number", "bool", "time", "bytes", "enum", "ref"]
             }
-            Usage::Where => &["text", "int", "number", "bool", "time", "enum", "ref"],
+            Usage::Where | Usage::SequenceBy => {
+                &["text", "int", "number", "bool", "time", "enum", "ref"]
+            }
             Usage::Filters => &[
                 "text", "int", "number", "bool", "time", "bytes", "any", "enum", "ref", "list",
                 "map",
@@ -82,6 +87,7 @@ impl Usage {
             Usage::Format | Usage::Pattern => &["text"],
             Usage::FormatBy | Usage::Transitions => &["enum"],
             Usage::Search => &["text", "list"],
+            Usage::Sequence => &["int"],
         }
     }
 }

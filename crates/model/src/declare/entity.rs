@@ -6,8 +6,8 @@ use super::keys::{Keys, NamedTable, TableKind, table, text};
 use super::limit::{DECLARATIONS_MAX, Limit};
 use super::{list, search};
 use crate::declared::{
-    DeclaredEntity, DeclaredField, DeclaredPattern, DeclaredRename, DeclaredTransitions,
-    DeclaredUnique,
+    DeclaredEntity, DeclaredField, DeclaredPattern, DeclaredRename, DeclaredSequence,
+    DeclaredTransitions, DeclaredUnique,
 };
 use crate::error::Reporter;
 use crate::field_spec;
@@ -42,6 +42,7 @@ const ENTITY: TableKind = TableKind {
         "format",
         "pattern",
         "transitions",
+        "sequence",
         "unique",
         "list",
         "count",
@@ -80,6 +81,7 @@ pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Dec
         formats: formats(&keys, reporter),
         patterns: patterns(&keys, reporter),
         transitions: transitions(&keys, reporter),
+        sequences: sequences(&keys, reporter),
         renamed: renamed(&keys, reporter),
         removed: removed(&keys, reporter),
         uniques: uniques(&keys, reporter),
@@ -150,6 +152,17 @@ fn transitions(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredTran
         transitions.push(DeclaredTransitions { field: entry.key.clone(), allowed });
     }
     transitions
+}
+
+fn sequences(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredSequence> {
+    let mut sequences = vec![];
+    for entry in keys.table("sequence", reporter) {
+        let by = KeyedValue::from(entry).elements("a list of fields", reporter);
+        let by = by.unwrap_or_default();
+        let by = by.iter().filter_map(|value| value.text(reporter)).collect();
+        sequences.push(DeclaredSequence { field: entry.key.clone(), by });
+    }
+    sequences
 }
 
 fn uniques(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredUnique> {

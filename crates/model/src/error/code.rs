@@ -70,6 +70,7 @@ codes! {
     BadPattern = "K0315": "A pattern is not a supported regular expression, is too large, does not match the default of its field, or is beside a format."
     BadTransition = "K0316": "A transition names a word that is not a member of its enum, or its field is optional."
     BadMove = "K0317": "An earlier name in `renamed` or `removed` is that of a field, or is given twice."
+    BadSequence = "K0318": "An entity has two sequences, the field of one has a range or a default, or one is by an optional field."
     BadUse = "K0401": "A field's type does not allow what it is used for."
     SameFieldTwice = "K0402": "A field is named twice in one declaration."
     BadPath = "K0403": "A path is not of the form `/word/{field}/word`."

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    Entity, FieldId, FieldOrigin, FieldType, IdSource, Model, Target, Tenancy, TriggeringChange,
+    Entity, FieldId, FieldOrigin, FieldType, IdSource, Model, Sequence, Target, Tenancy,
+    TriggeringChange,
 };
 
 use super::change::{Change, ChangeKind};
@@ -58,6 +59,10 @@ fn without_jobs(entity: &Entity) -> Refusal {
 pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     let refusals = [parent(pair), tenant(pair), id_source(pair)];
     findings.refusals.extend(refusals.into_iter().flatten());
+    match sequence(pair) {
+        Ok(change) => findings.changes.extend(change),
+        Err(refusal) => findings.refusals.push(refusal),
+    }
     let changes =
         [expiry(pair), updated(pair), transitions(pair), path(pair), handlers(pair), shards(pair)];
     findings.changes.extend(changes.into_iter().flatten());
@@ -158,6 +163,35 @@ fn updated(pair: &Pair<'_>) -> Option<Change> {
         None => format!("`{}` no longer has the time of its last change", pair.name()),
     };
     (!is_same_field(pair, old, new)).then(|| pair.change(ChangeKind::ServiceChanged, text))
+}
+
+/// Numbers that were assigned stay. A sequence begins at 1, so no entity may have a number before it
+/// does, and it always finds its rows.
+fn sequence(pair: &Pair<'_>) -> Result<Option<Change>, Refusal> {
+    let names = |side: Side<'_>, sequence: &Sequence| -> Vec<String> {
+        let fields = [sequence.field].into_iter().chain(sequence.by.iter().copied());
+        fields.map(|field| side.stored(field).to_owned()).collect()
+    };
+    let changed = |text| Ok(Some(pair.change(ChangeKind::ServiceChanged, text)));
+    match (&pair.old.entity.sequence, &pair.new.entity.sequence) {
+        (None, None) => Ok(None),
+        (Some(old), Some(new)) if names(pair.old, old) == names(pair.new, new) => Ok(None),
+        (Some(_), None) => changed(format!("`{}` no longer gets numbers", pair.name())),
+        (None, Some(new)) => {
+            let (field, entity) = (pair.new.name(new.field), pair.new.entity);
+            match entity.counterpart(new.field, pair.old.entity) {
+                None => changed(format!("`{}` now gets numbers in `{field}`", pair.name())),
+                Some(_) => Err(pair.refusal(
+                    format!("`{field}` now has a sequence, and stored entities may have numbers"),
+                    "declare the sequence for a new, optional field".to_owned(),
+                )),
+            }
+        }
+        (Some(old), Some(_)) => Err(pair.refusal(
+            format!("the sequence of `{}` is another one: it would begin again", pair.name()),
+            format!("keep that of `{}`, with the same fields in it", pair.old.name(old.field)),
+        )),
+    }
 }
 
 /// A rule about changes, which stored entities cannot break.

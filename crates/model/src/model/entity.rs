@@ -12,6 +12,7 @@ use super::id::{BoardId, CountId, EntityId, FieldId, ListId, UniqueId};
 use super::list::List;
 use super::pattern::PatternRule;
 use super::search::Search;
+use super::sequence::Sequence;
 use super::tags::TagCombination;
 use super::transition::TransitionRule;
 use super::unique::Unique;
@@ -34,6 +35,8 @@ pub struct Entity {
     pub expires: Option<FieldId>,
     /// The field with the time of the last change, which no caller sets.
     pub updated: Option<FieldId>,
+    /// The number that each gets when it is created.
+    pub sequence: Option<Sequence>,
     /// The number of partitions that all entities of this kind, and tenant, are spread over.
     pub shards: u32,
     /// The number of partitions that the references to each entity are spread over.

@@ -12,6 +12,7 @@ const CONTEXTS: &[(&str, &str)] = &[
     ("[entity.part]", ""),
     ("[entity.issue]", ""),
     ("[entity.task]\nupdated", ""),
+    ("[entity.project]", ""),
     (
         "unique = [",
         "[entity.search]\n[entity.a]\nparent = \"search\"\nfields.email = \"text\"\n\

@@ -35,7 +35,8 @@ pub(crate) fn is_needed(entity: &Entity, field: &Field) -> bool {
     match field.origin {
         FieldOrigin::Id => entity.id_source == IdSource::Given,
         FieldOrigin::Parent | FieldOrigin::Declared => {
-            field.presence == Presence::Required && field.default.is_none() && !is_tenant
+            let is_required = field.presence == Presence::Required && field.default.is_none();
+            is_required && !is_tenant && !entity.is_assigned(field)
         }
     }
 }

@@ -6,7 +6,7 @@ use keyloom_model::{CaseMode, Direction, Format, Limits, Presence};
 
 use super::draft::{
     DraftBoard, DraftCombination, DraftCount, DraftEntity, DraftField, DraftFormat, DraftList,
-    DraftRanking, DraftTest, DraftType, DraftUnique, DraftWindow,
+    DraftRanking, DraftSequence, DraftTest, DraftType, DraftUnique, DraftWindow,
 };
 use super::field::literal_of;
 use crate::Random;
@@ -61,6 +61,11 @@ pub(super) fn add_expiry(entity: &mut DraftEntity, random: &mut Random) {
 
 pub(super) fn add_shards(entity: &mut DraftEntity, random: &mut Random) {
     entity.shards = *random.pick(&[1, 1, 1, 2, 5]);
+}
+
+pub(super) fn add_sequence(entity: &mut DraftEntity, random: &mut Random) {
+    let sequences = [DraftSequence::None, DraftSequence::All, DraftSequence::ByParent];
+    entity.sequence = *random.pick(&sequences);
 }
 
 pub(super) fn add_read_only(entity: &mut DraftEntity, random: &mut Random) {

@@ -63,6 +63,12 @@ pub fn document(
             None => {}
         }
     }
+    if let Some(field) = number_field(model, entity) {
+        item.remove(field);
+        if let Some(number) = given_number(random) {
+            item.insert(field, number);
+        }
+    }
     for rule in &model.entity(entity).formats {
         let name = &model.entity(entity).field(rule.field).name;
         if let Some(format) =
@@ -72,6 +78,17 @@ pub fn document(
         }
     }
     Some(item)
+}
+
+/// Returns the field with the number that a sequence assigns.
+fn number_field(model: &Model, entity: EntityId) -> Option<&str> {
+    let entity = model.entity(entity);
+    entity.sequence.as_ref().map(|sequence| entity.field(sequence.field).name.as_str())
+}
+
+/// Returns a number that a program sets itself; mostly none.
+fn given_number(random: &mut Random) -> Option<Value> {
+    random.chance(1, 8).then(|| Value::from(random.below(40)))
 }
 
 /// Returns a text in a format; few are equal.
@@ -101,6 +118,15 @@ pub fn patch(
             patch.insert(name, None);
         } else if let Some(value) = value(&field.of, ids, random) {
             patch.insert(name, Some(value));
+        }
+    }
+    if let Some(field) = number_field(model, entity)
+        && let Some(drawn) = patch.get_mut(&Name::from(field))
+        && drawn.is_some()
+    {
+        match given_number(random) {
+            Some(number) => *drawn = Some(number),
+            None => drop(patch.remove(&Name::from(field))),
         }
     }
     patch

@@ -52,10 +52,23 @@ pub struct DraftEntity {
     pub boards: Vec<DraftBoard>,
     /// The combinations of tags.
     pub combinations: Vec<DraftCombination>,
+    /// Its sequence, in a field of its own that no edit changes.
+    pub sequence: DraftSequence,
     /// Fields with their earlier names.
     pub renamed: Vec<(String, String)>,
     /// Fields that were removed with their values.
     pub removed: Vec<String>,
+}
+
+/// `sequence.serial`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DraftSequence {
+    /// It has none.
+    None,
+    /// One for all, or for each tenant.
+    All,
+    /// One for each parent, if it is a child.
+    ByParent,
 }
 
 /// `parent` and `on_parent_delete`.
@@ -296,6 +309,7 @@ impl DraftEntity {
             counts: vec![],
             boards: vec![],
             combinations: vec![],
+            sequence: DraftSequence::None,
             renamed: vec![],
             removed: vec![],
         }

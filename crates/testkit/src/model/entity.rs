@@ -85,6 +85,7 @@ fn entity(index: usize, skeletons: &[Skeleton], random: &mut Random) -> DraftEnt
     declaration::add_search(&mut entity, random);
     declaration::add_format(&mut entity, random);
     declaration::add_shards(&mut entity, random);
+    declaration::add_sequence(&mut entity, random);
     entity
 }
 

@@ -7,8 +7,8 @@ use keyloom_model::{
 };
 
 use super::draft::{
-    Draft, DraftEntity, DraftField, DraftHandler, DraftRanking, DraftTest, DraftType, DraftUnique,
-    DraftWindow,
+    Draft, DraftEntity, DraftField, DraftHandler, DraftRanking, DraftSequence, DraftTest,
+    DraftType, DraftUnique, DraftWindow,
 };
 
 impl Draft {
@@ -104,6 +104,7 @@ fn write_entity(text: &mut String, entity: &DraftEntity) {
     for field in &entity.fields {
         line(text, &format!("fields.{}", field.name), &format!("\"{}\"", spec(field)));
     }
+    write_sequence(text, entity);
     for format in &entity.formats {
         match &format.by {
             None => line(text, &format!("format.{}", format.field), &quoted(format.format.name())),
@@ -128,6 +129,17 @@ fn write_entity(text: &mut String, entity: &DraftEntity) {
     }
     write_queries(text, entity);
     text.push('\n');
+}
+
+fn write_sequence(text: &mut String, entity: &DraftEntity) {
+    let parent = entity.parent.as_ref().map(|parent| quoted(&parent.entity));
+    let by = match entity.sequence {
+        DraftSequence::None => return,
+        DraftSequence::All => None,
+        DraftSequence::ByParent => parent,
+    };
+    line(text, "fields.serial", "\"int?\"");
+    line(text, "sequence.serial", &format!("[{}]", by.unwrap_or_default()));
 }
 
 fn write_queries(text: &mut String, entity: &DraftEntity) {

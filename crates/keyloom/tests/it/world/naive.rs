@@ -5,7 +5,7 @@ mod answer;
 
 mod rules;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_model::{
     CaseMode, Entity, EntityId, Field, FieldId, FieldOrigin, FieldType, Model, OnDelete, Tenancy,
@@ -23,6 +23,8 @@ pub(crate) struct Naive {
     pub(crate) now_ms: i64,
     /// Uniques that are not built yet, by the names of their entity and their fields.
     pub(crate) pending: BTreeSet<(String, Vec<String>)>,
+    /// The last number of each sequence, by what distinguishes it.
+    pub(crate) sequences: BTreeMap<String, i64>,
 }
 
 /// One entity.
@@ -60,7 +62,8 @@ pub(crate) fn ids(fields: &Item, field: &str) -> Vec<String> {
 
 impl Naive {
     pub(crate) fn new(model: Model, now_ms: i64) -> Naive {
-        Naive { model, things: vec![], now_ms, pending: BTreeSet::new() }
+        let (pending, sequences) = (BTreeSet::new(), BTreeMap::new());
+        Naive { model, things: vec![], now_ms, pending, sequences }
     }
 
     pub(crate) fn entity(&self, kind: &str) -> &Entity {

@@ -45,6 +45,10 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
             sentences.push("Read-only: the time of the last change.".to_owned());
             ("Initially the time of creation.", "initially")
         }
+        FieldAccess::ReadOnly if entity.is_assigned(field) => {
+            sentences.push(format!("Read-only: {}", numbered(entity)));
+            ("", "")
+        }
         FieldAccess::ReadWrite => ("Defaults to the time of creation.", "by default"),
         FieldAccess::ReadOnly => {
             sentences.push("Read-only: the service sets it.".to_owned());
@@ -70,6 +74,14 @@ pub(crate) fn rule(model: &Model, entity: &Entity, field: &Field) -> String {
     let uniques = entity.uniques.iter().filter(|unique| unique.fields.iter().any(|f| is(Some(*f))));
     sentences.extend(uniques.map(|unique| unique_rule(entity, field, unique)));
     sentences.join(" ")
+}
+
+/// What the numbers of a sequence are.
+fn numbered(entity: &Entity) -> String {
+    let by = entity.sequence.iter().flat_map(|sequence| &sequence.by);
+    let by: Vec<String> = by.map(|field| format!("`{}`", entity.field(*field).name)).collect();
+    let each = if by.is_empty() { String::new() } else { format!(" for each {}", by.join(", ")) };
+    format!("1, 2, 3, ... in the order of creation{each}.")
 }
 
 /// The format, the pattern and the transitions of a field.

@@ -134,7 +134,16 @@ impl Naive {
                     None if is_given && request.expected.is_none() => {
                         (None, self.admit(key, document)?)
                     }
-                    _ => (Some(expected()?), self.admit(key, document)?),
+                    _ => {
+                        let (thing, mut fields) = (expected()?, self.admit(key, document)?);
+                        if let Some(name) = self.number_field(&key.kind)
+                            && let Some(number) = thing.fields.get(&name)
+                            && !fields.contains(&name)
+                        {
+                            fields.insert(name.as_str(), number.clone());
+                        }
+                        (Some(thing), fields)
+                    }
                 }
             }
             Action::Update(patch) => {
@@ -187,7 +196,10 @@ impl Naive {
         for turn in turns {
             match &turn.after {
                 None => gone.push(turn.key.clone()),
-                Some(fields) => after.set(&turn.key, fields.clone()),
+                Some(fields) => {
+                    let fields = after.numbered(&turn.key, fields.clone());
+                    after.set(&turn.key, fields);
+                }
             }
         }
         let mut errors = BTreeSet::new();
@@ -225,6 +237,38 @@ impl Naive {
             return Ok(Coming::Again(without));
         }
         Ok(Coming::Done(Answer { after, keys, cast: turns.len() + asked, may_be_taken }))
+    }
+
+    fn number_field(&self, kind: &str) -> Option<String> {
+        let entity = self.entity(kind);
+        entity.sequence.as_ref().map(|sequence| entity.field(sequence.field).name.clone())
+    }
+
+    /// The fields that an entity is about to have, with its number.
+    fn numbered(&mut self, key: &Key, mut fields: Item) -> Item {
+        let entity = self.entity(&key.kind);
+        let Some(sequence) = &entity.sequence else { return fields };
+        let name = entity.field(sequence.field).name.clone();
+        let by = |fields: &Item| -> Vec<Option<Value>> {
+            let values = sequence.by.iter().map(|by| &entity.field(*by).name);
+            values.map(|name| fields.get(name).cloned()).collect()
+        };
+        let before = self.find(key).map(|thing| (thing.fields.get(&name), by(&thing.fields)));
+        let (number, by) = (fields.get(&name), by(&fields));
+        let is_given = number.is_some() && before.as_ref().is_none_or(|(old, _)| *old != number);
+        let is_same = number.is_some() && before.is_some_and(|(_, old)| old == by);
+        let given = number.and_then(Value::as_n).and_then(|number| number.to_i64());
+        let tag = format!("{} {:?} {by:?}", key.kind, key.tenant);
+        let last = self.sequences.entry(tag).or_default();
+        match given {
+            Some(given) if is_given => *last = given.max(*last),
+            _ if is_same => {}
+            _ => {
+                *last += 1;
+                fields.insert(name.as_str(), *last);
+            }
+        }
+        fields
     }
 
     fn set(&mut self, key: &Key, fields: Item) {

@@ -1,0 +1,58 @@
+//! Sequences: the last number of each is no less than that of any entity, so that none is assigned twice.
+
+use keyloom_model::{OwnRow, RowKey};
+use keyloom_value::{Item, Number, Value};
+
+use super::page::Seen;
+use super::{Finding, Problem, Remedy, Repair, Verifier};
+use crate::error::Error;
+use crate::write::last_number;
+
+impl Verifier<'_> {
+    /// The row of the sequence that numbers an entity.
+    pub(super) fn sequence_key(&self, own: &OwnRow) -> Option<RowKey> {
+        let layouts = &self.schema.layouts;
+        layouts.current.sequence_key(&layouts.upgraded(own.clone())).ok().flatten()
+    }
+
+    /// Verifies that the number of an entity is not beyond its sequence.
+    pub(super) async fn sequence(
+        &self,
+        own: &OwnRow,
+        seen: &Seen,
+        findings: &mut Vec<Finding>,
+    ) -> Result<(), Error> {
+        let (Some(number), Some(key)) = (self.assigned(own), self.sequence_key(own)) else {
+            return Ok(());
+        };
+        let reaches = |row: &Item| last_number(row).is_ok_and(|last| last >= number);
+        if seen.row(&key).is_some_and(reaches) {
+            return Ok(());
+        }
+        let own_key = self.schema.layouts.current.own_key(&own.image.key);
+        let at_once = self.at_once(vec![own_key.to_item(), key.to_item()]).await?;
+        let [Some(now), found] = &at_once[..] else { return Ok(()) };
+        let is_same = self.schema.layouts.current.read_own(now).is_ok_and(|now| now == *own);
+        if !is_same || found.as_ref().is_some_and(reaches) {
+            return Ok(());
+        }
+        let remedy = match self.repair {
+            Repair::No => Remedy::NotRequested,
+            Repair::Yes => {
+                let write = self.write_context().write_last(&key, found.as_ref(), number);
+                self.mend(vec![write]).await?
+            }
+        };
+        let problem = Problem::SequenceBehind { number };
+        findings.push(self.finding(Some(&own.image.key), problem, remedy));
+        Ok(())
+    }
+
+    /// The number that an entity has from a sequence.
+    fn assigned(&self, own: &OwnRow) -> Option<i64> {
+        let entity = self.schema.model().entity(own.image.key.entity);
+        let field = entity.field(entity.sequence.as_ref()?.field);
+        let fields = self.schema.layouts.upgraded(own.clone()).fields;
+        fields.get(&field.name).and_then(Value::as_n).and_then(Number::to_i64)
+    }
+}
