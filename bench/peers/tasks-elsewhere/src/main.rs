@@ -1,5 +1,5 @@
-//! Tasks with tags, products or notes in another database: loads them, runs the queries, and prints the
-//! measurements, one per line. Usage: `tasks-elsewhere PEER COUNT LOCATION`.
+//! Tasks with tags, products, notes or sales in another database: loads them, runs the queries, and prints
+//! the measurements, one per line. Usage: `tasks-elsewhere PEER COUNT LOCATION`.
 
 #[path = "../../../src/bin/matching/notes.rs"]
 mod notes;
@@ -13,6 +13,9 @@ mod on_tantivy;
 mod products;
 mod products_in_sql;
 mod products_in_tantivy;
+#[path = "../../../src/bin/matching/sales.rs"]
+mod sales;
+mod sales_in_sql;
 #[path = "../../../src/bin/matching/tasks.rs"]
 mod tasks;
 
@@ -22,6 +25,7 @@ use std::time::{Duration, Instant};
 
 use notes::WordQuery;
 use products::ProductQuery;
+use sales::SaleQuery;
 use tasks::TagQuery;
 
 #[global_allocator]
@@ -65,6 +69,14 @@ fn main() -> Outcome<()> {
             other => return Err(format!("Unknown peer {other}.").into()),
         };
         return measure(&mut *peer, count, &notes::QUERIES, |query| query.text);
+    }
+    if let Some(name) = name.strip_prefix("sales-") {
+        let mut peer: Box<dyn Peer<SaleQuery>> = match name {
+            "postgres" => Box::new(sales_in_sql::Postgres::open(location)?),
+            "sqlite" => Box::new(sales_in_sql::Sqlite::open(folder)?),
+            other => return Err(format!("Unknown peer {other}.").into()),
+        };
+        return measure(&mut *peer, count, &sales::QUERIES, |query| query.text);
     }
     let mut peer: Box<dyn Peer<TagQuery>> = match name.as_str() {
         "postgres-jsonb" => Box::new(on_postgres::Documents::open(location)?),

@@ -9,6 +9,7 @@
 //! cargo run --release -p keyloom-bench --bin matching -- positions       # rare, common, old, new
 //! cargo run --release -p keyloom-bench --bin matching -- ranges          # `--alone`: not the others
 //! cargo run --release -p keyloom-bench --bin matching -- words           # likewise
+//! cargo run --release -p keyloom-bench --bin matching -- aggregates      # likewise
 //! ```
 //!
 //! Builds what it measures, and installs PostgreSQL and Redis from Debian's packages if they are
@@ -20,6 +21,7 @@
     reason = "a command-line tool prints to the terminal, and exits if a measurement fails"
 )]
 
+mod aggregates;
 mod facets;
 mod kept;
 mod measured;
@@ -29,6 +31,8 @@ mod peers;
 mod positions;
 mod products;
 mod ranges;
+mod sales;
+mod study;
 mod tasks;
 mod words;
 mod written;
@@ -42,8 +46,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let has = |word: &str| arguments.iter().any(|argument| argument == word);
-    let is_all =
-        !["tags", "written", "facets", "positions", "ranges", "words"].into_iter().any(has);
+    let is_all = !["tags", "written", "facets", "positions", "ranges", "words", "aggregates"]
+        .into_iter()
+        .any(has);
     let given = arguments.iter().find_map(|argument| argument.parse().ok());
     let many = |whole: u32| given.unwrap_or(if has("--quick") { whole / 10 } else { whole });
     if is_all || has("tags") {
@@ -63,6 +68,9 @@ fn main() {
     }
     if is_all || has("words") {
         words::report(many(1_000_000), has("--alone"));
+    }
+    if is_all || has("aggregates") {
+        aggregates::report(many(1_000_000), has("--alone"));
     }
 }
 

@@ -1,4 +1,5 @@
-//! The same tasks, products and notes in other databases (`bench/peers/tasks-elsewhere`), each in a separate process.
+//! The same tasks, products, notes and sales in other databases (`bench/peers/tasks-elsewhere`), each in
+//! a separate process.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,7 +9,7 @@ use keyloom_bench::{Running, folder, free_port, postgres, run};
 
 use crate::measured::Measured;
 
-type Measure = fn(u32) -> Result<Measured, String>;
+pub(crate) type Measure = fn(u32) -> Result<Measured, String>;
 
 pub(crate) const PEERS: [(&str, Measure); 5] = [
     ("PostgreSQL, jsonb", |tasks| on_postgres("postgres-jsonb", tasks)),
@@ -28,6 +29,11 @@ pub(crate) const OF_NOTES: [(&str, Measure); 3] = [
     ("PostgreSQL", |notes| on_postgres("notes-postgres", notes)),
     ("SQLite, FTS5", |notes| in_folder("notes-sqlite", notes)),
     ("tantivy", |notes| in_folder("notes-tantivy", notes)),
+];
+
+pub(crate) const OF_SALES: [(&str, Measure); 2] = [
+    ("PostgreSQL", |sales| on_postgres("sales-postgres", sales)),
+    ("SQLite", |sales| in_folder("sales-sqlite", sales)),
 ];
 
 fn on_postgres(name: &str, tasks: u32) -> Result<Measured, String> {

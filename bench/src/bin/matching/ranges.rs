@@ -1,16 +1,13 @@
 //! Products filtered by ranges, in Keyloom and elsewhere; and what `filters` cost writers.
 
-use std::time::Instant;
-
 use keyloom::{Db, Entry, Filter, Item, Value};
 use keyloom_value::Number;
 use pollster::block_on;
 
-use crate::kept::Kept;
-use crate::measured::{Measured, median};
+use crate::peers;
 use crate::products::{BRANDS, Order, ProductQuery, QUERIES, Wanted, product};
+use crate::study::{Study, Variant};
 use crate::tasks::PAGE;
-use crate::{compare, peers};
 
 const MODEL: &str = r#"
 [entity.product]
@@ -26,41 +23,29 @@ list.by_name  = { order = "name" }
 const FILTERS: &str = "filters = [\"price\", \"seller\"]\n";
 const FILTERS_AND_TIME: &str = "filters = [\"price\", \"seller\", \"added\"]\n";
 
-/// Importing threads.
-const SENDERS: u32 = 16;
-
 /// Compares the queries with those of other databases, and prints what declaring filters costs.
 pub(crate) fn report(products: u32, is_alone: bool) {
-    let mut measured = vec![("Keyloom", measure(products))];
-    for (name, peer) in peers::OF_PRODUCTS.into_iter().filter(|_| !is_alone) {
-        eprintln!("{name}: {products} products are loaded");
-        match peer(products) {
-            Ok(outcome) => measured.push((name, outcome)),
-            Err(why) => eprintln!("{name} could not be measured: {why}"),
-        }
-    }
-    println!("{products} products:\n");
-    compare(products, &measured, &QUERIES.map(|query| query.text));
-    written(products / 10);
+    let study = Study {
+        what: "products",
+        model: model(FILTERS),
+        entry,
+        queries: &QUERIES,
+        text: |query| query.text,
+        run,
+        peers: &peers::OF_PRODUCTS,
+    };
+    study.compare(products, is_alone);
+    let variants = [
+        ("no filters", ""),
+        ("`price`, `seller`", FILTERS),
+        ("`price`, `seller` and `added`", FILTERS_AND_TIME),
+    ];
+    let variants = variants.map(|(name, filters)| Variant { name, model: model(filters) });
+    study.written(products / 10, &variants);
 }
 
-fn measure(products: u32) -> Measured {
-    let (kept, load) = load(products, FILTERS);
-    let bytes = kept.settle();
-    let queries = QUERIES.iter().map(|query| {
-        let found = run(&kept.db, query);
-        (found, median(|| run(&kept.db, query)))
-    });
-    let queries = queries.collect();
-    Measured { load, bytes, queries }
-}
-
-fn load(products: u32, filters: &str) -> (Kept, std::time::Duration) {
-    let kept = Kept::open(&MODEL.replace("fields.name", &format!("{filters}fields.name")));
-    let began = Instant::now();
-    kept.import(products, SENDERS, entry);
-    let load = began.elapsed();
-    (kept, load)
+fn model(filters: &str) -> String {
+    MODEL.replace("fields.name", &format!("{filters}fields.name"))
 }
 
 fn run(db: &Db, query: &ProductQuery) -> u64 {
@@ -87,21 +72,6 @@ fn run(db: &Db, query: &ProductQuery) -> u64 {
             page.counts.iter().map(|of| of.count).sum()
         }
     }
-}
-
-/// Prints the speed of imports and the size of the data with more and more filters.
-fn written(products: u32) {
-    println!("| filters | products/s | bytes a product |\n|---|---:|---:|");
-    for (name, filters) in [
-        ("none", ""),
-        ("`price`, `seller`", FILTERS),
-        ("`price`, `seller` and `added`", FILTERS_AND_TIME),
-    ] {
-        let (kept, load) = load(products, filters);
-        let rate = f64::from(products) / load.as_secs_f64();
-        println!("| {name} | {rate:.0} | {} |", kept.settle() / u64::from(products));
-    }
-    println!();
 }
 
 fn price(cents: u64) -> Value {

@@ -174,12 +174,17 @@ fn outcome(
             Some(reason @ (CancelReason::Invalid(_) | CancelReason::Refused(_))) => {
                 return Err(match meaning {
                     OnConflict::SumTooLong(error) => error.into(),
+                    OnConflict::DeltaFull if matches!(reason, CancelReason::Invalid(_)) => {
+                        Error::Contended
+                    }
                     _ => StoreError::from(reason).into(),
                 });
             }
         };
         let found = match meaning {
-            OnConflict::Changed | OnConflict::SumTooLong(_) => Outcome::Changed,
+            OnConflict::Changed | OnConflict::DeltaFull | OnConflict::SumTooLong(_) => {
+                Outcome::Changed
+            }
             // The caller reads the piggybacked row again after any error.
             OnConflict::LostRace => return Err(Error::Contended),
             OnConflict::NotMine { owner } => {

@@ -9,7 +9,7 @@ use keyloom_model::{DeltaChange, EntityId, Layout, RowKey};
 use keyloom_store::{Clock, Store, TableName, TransactAction, UpdateItem};
 use keyloom_value::Value;
 
-use super::difference::PlannedAction;
+use super::difference::{OnConflict, PlannedAction};
 use super::registry::Registry;
 use crate::error::Error;
 
@@ -60,7 +60,7 @@ impl PlannedDelta {
         let (joined, left) = (self.joined.clone(), self.left.clone());
         let change = DeltaChange { stamp: stamp.to_owned(), joined, left };
         let update = UpdateItem::new(table, self.key.to_item(), change.append());
-        PlannedAction::or_changed(TransactAction::Update(update))
+        PlannedAction { action: TransactAction::Update(update), on_conflict: OnConflict::DeltaFull }
     }
 }
 

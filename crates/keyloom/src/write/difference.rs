@@ -89,6 +89,8 @@ pub(crate) enum OnConflict {
     LostRace,
     /// Another writer has changed the ranked counter: add to its new value.
     CounterMoved,
+    /// The delta has no room for more: it has to be folded first. The update itself has no condition.
+    DeltaFull,
     /// A sum of the counter would not be exact. The addition itself has no condition.
     SumTooLong(SumTooLong),
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use keyloom::{Db, Filter, MatchingUse, Options, Repair, Total};
+use keyloom::{Db, Error, Filter, MatchingUse, Options, Repair, Total};
 use keyloom_model::attribute::PARTITION;
 use keyloom_store::{Answer, BatchGet, BatchGot, Delete, Put, Scan, Store, TableName};
 use keyloom_testkit::pausing::{go_on, pausing};
@@ -388,4 +388,44 @@ fn repair(db: &Db, clock: &ManualClock) {
     }
     let left = BTreeSet::from_iter(block_on(findings(db)));
     assert_eq!(left, BTreeSet::new());
+}
+
+/// A row has at most 400 KB, and a long text that changes again and again fills its delta.
+#[test]
+fn a_writer_whose_delta_is_full_is_asked_to_try_again_and_folding_makes_room() {
+    let clock = ManualClock::new();
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
+    let model = "[entity.note]\nid = \"given\"\nfields.text = \"text\"\nlist.all = {}\n\
+                 search.words = { fields = \"text\", prefixes = false }\n";
+    let options = Options {
+        clock: Arc::new(clock.clone()),
+        matching: MatchingUse::Rows,
+        ..Options::default()
+    };
+    let db = block_on(Db::open_with(model, store, options)).expect("it opens");
+    let text = |round: usize| {
+        let words: Vec<String> = (0..2_000).map(|word| format!("round{round}word{word}")).collect();
+        json!({ "text": words.join(" ") })
+    };
+    let mut first = text(0);
+    first["id"] = json!("a");
+    block_on(db.create("note", &first)).expect("it is created");
+    let mut refused = 0;
+    for round in 1..20 {
+        let patch = text(round);
+        while let Err(error) = block_on(db.update("note", "a", &patch)) {
+            assert!(matches!(error, Error::Contended), "{error}");
+            refused += 1;
+            fold(&db, &clock);
+        }
+        let found = |words: String| {
+            let list = db.list("note", "all").filter(Filter::search("words", words));
+            block_on(list.total()).expect("it is counted").count
+        };
+        assert_eq!(found(format!("round{round}word7 ")), 1);
+        assert_eq!(found(format!("round{}word7 ", round - 1)), 0);
+    }
+    assert!((1..20).contains(&refused), "{refused}");
+    fold(&db, &clock);
+    assert_eq!(block_on(findings(&db)), [""; 0]);
 }
