@@ -25,6 +25,10 @@ impl Verifier<'_> {
         let (Some(number), Some(key)) = (self.assigned(own), self.sequence_key(own)) else {
             return Ok(());
         };
+        // A program may have set it; a sequence begins at 1.
+        if number < 1 {
+            return Ok(());
+        }
         let reaches = |row: &Item| last_number(row).is_ok_and(|last| last >= number);
         if seen.row(&key).is_some_and(reaches) {
             return Ok(());
