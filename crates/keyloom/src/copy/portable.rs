@@ -13,8 +13,9 @@ use crate::error::Error;
 use crate::schema::Layouts;
 
 /// The names of system rows that are copied: idempotency records, texts of jobs, lanes, deletion
-/// records, and the next ordinals.
-const COPIED: [&str; 5] = ["receipt", "overflow", "lane", "deletion", "numbers"];
+/// records, the next ordinals, and bulk operations.
+const COPIED: [&str; 8] =
+    ["receipt", "overflow", "lane", "deletion", "numbers", "bulk", "bulk-open", "bulk-work"];
 /// The names of those that are not: the heading has the model; processes, consumers and leases belong to
 /// one store; posting lists are derived; copies have rows of their own.
 const LEFT_OUT: [&str; 10] = [
