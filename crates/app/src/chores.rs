@@ -1,11 +1,12 @@
 //! Background work of every server: large deletions whose clients have disconnected, backfills after a
-//! model change, expired entities, deltas of posting lists, scores of leaderboards. The progress of each is stored, so another
-//! process can continue it.
+//! model change, bulk changes, expired entities, deltas of posting lists, scores of leaderboards. The
+//! progress of each is stored, so another process can continue it.
 //! They run concurrently, so that none waits for a long one.
 
 use std::pin::Pin;
 use std::time::Duration;
 
+use keyloom::events::Next;
 use keyloom::{Db, Error};
 use tokio::task::JoinSet;
 
@@ -19,9 +20,11 @@ const BACK_OFF_MAX: Duration = Duration::from_secs(60);
 const EXPIRE_LIMIT: u32 = 1000;
 
 /// All kinds of background work, and how often to check for it.
-const CHORES: [Chore; 5] = [
+const CHORES: [Chore; 6] = [
     // Reads nothing unless there may be one.
     Chore { name: "deletions", every: Duration::from_millis(250), run: resume_deletions },
+    // Reads nothing unless there may be one.
+    Chore { name: "bulk", every: Duration::from_millis(250), run: advance_bulk },
     // Needs no read to check.
     Chore { name: "backfill", every: Duration::from_secs(5), run: backfill },
     Chore { name: "expiry", every: Duration::from_secs(30), run: expire },
@@ -86,6 +89,16 @@ fn back_off(failures: u32) -> Duration {
 
 fn resume_deletions(db: Db) -> Work {
     Box::pin(async move { db.resume_deletions().await.map(drop) })
+}
+
+/// Ends when nothing is left to do: each step is small.
+fn advance_bulk(db: Db) -> Work {
+    Box::pin(async move {
+        while db.advance_bulk().await? == Next::Now {
+            tokio::task::yield_now().await;
+        }
+        Ok(())
+    })
 }
 
 fn backfill(db: Db) -> Work {

@@ -21,7 +21,7 @@ pub(crate) use deletion::{
 };
 pub(crate) use expiry::expire_entity;
 pub(crate) use fold::Folding;
-pub(crate) use lease::Leases;
+pub(crate) use lease::{Held, Lease, Leases};
 pub(crate) use operation::Calls;
 pub(crate) use resume::Others;
 pub(crate) use scores::{Settling, settle_all};

@@ -11,6 +11,7 @@ use keyloom_value::Value;
 
 use crate::answer::Answer;
 use crate::background::{Calls, Folding, Leases, Others, Running, Settling};
+use crate::bulk::Bulks;
 use crate::error::Error;
 use crate::events::{Checkpoints, Heart, Lags};
 use crate::explain::Watch;
@@ -135,6 +136,8 @@ pub(crate) struct Shared {
     pub(crate) leases: Leases,
     /// Other background operations that calls of this process are running.
     pub(crate) calls: Calls,
+    /// When this process looks for bulk operations.
+    pub(crate) bulks: Bulks,
     pub(crate) cursor_key: CursorKey,
     /// Whether jobs of dead workers were released since the store was opened.
     pub(crate) are_orphans_released: AtomicBool,
@@ -195,6 +198,7 @@ impl Shared {
             others: Others::default(),
             leases: Leases::default(),
             calls: Calls::default(),
+            bulks: Bulks::default(),
             are_orphans_released: AtomicBool::new(false),
             heart: Heart::default(),
             writes: AtomicU64::new(0),

@@ -219,6 +219,23 @@ pub enum Error {
         /// What was requested, as in "canceled".
         wanted: &'static str,
     },
+    /// The state of a bulk operation does not allow this.
+    #[error("The operation `{id}` cannot be canceled: its state is `{state}`.")]
+    OperationEnded {
+        /// Its id.
+        id: String,
+        /// Its state.
+        state: crate::bulk::BulkState,
+    },
+    /// A tenant has as many unfinished bulk operations as it can have.
+    #[error(
+        "{operations_max} bulk operations are unfinished, which is the limit: retry when one of them \
+         has ended, or cancel one."
+    )]
+    TooManyOperations {
+        /// The limit.
+        operations_max: u64,
+    },
     /// Changes that a consumer has not seen are no longer available.
     #[error("{}", behind(.consumer, *.seen_ms, *.oldest_ms))]
     Behind {
@@ -458,6 +475,8 @@ impl Error {
                 | Error::TargetGone { .. }
                 | Error::KeyReused { .. }
                 | Error::KeyUnfit { .. }
+                | Error::OperationEnded { .. }
+                | Error::TooManyOperations { .. }
                 | Error::Contended
                 | Error::Unanswered { .. }
                 | Error::Entropy { .. }

@@ -1,5 +1,7 @@
 //! Filters by tags, facets, ranges, presence and words, in the names of the model.
 
+mod stored;
+
 use std::ops::{Bound, RangeBounds};
 
 use keyloom_model::{Entity, Field, FieldId};

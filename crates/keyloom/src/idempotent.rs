@@ -99,12 +99,20 @@ impl Db {
 
 impl IdempotencyKey {
     fn new(key: &str, tenant: Option<&Value>, changes: &[Change]) -> Result<Self, Error> {
+        IdempotencyKey::of(key, tenant, fingerprint(changes))
+    }
+
+    /// The key of a request with this fingerprint.
+    pub(crate) fn of(
+        key: &str,
+        tenant: Option<&Value>,
+        fingerprint: [u8; 32],
+    ) -> Result<Self, Error> {
         let (bytes, bytes_max) = (key.len(), KEY_BYTES_MAX);
         if bytes == 0 || bytes > bytes_max {
             return Err(Error::KeyUnfit { bytes, bytes_max });
         }
-        let (place, fingerprint) = (place(key, tenant), fingerprint(changes));
-        Ok(IdempotencyKey { name: key.to_owned(), place, fingerprint })
+        Ok(IdempotencyKey { name: key.to_owned(), place: place(key, tenant), fingerprint })
     }
 }
 

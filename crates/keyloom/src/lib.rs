@@ -78,6 +78,8 @@
 //! - [`Db::export`] returns everything as of one moment as [`Entry`]s, which are lines of JSON;
 //!   [`Db::import`] imports them with their ids.
 //! - [`mod@copy`] moves a whole database into another store, with versions and jobs.
+//! - [`ListQuery::update_all`] and [`ListQuery::delete_all`] change all entities of a query in the
+//!   background, with progress ([`bulk`]).
 //! - [`events`] call handlers after changes, and jobs run at any time ([`Db::work`],
 //!   [`Db::schedule`]).
 //! - [`Db::explained`] reports how lists are read, and what reads cost ([`explain`]).
@@ -100,6 +102,8 @@
 mod answer;
 mod background;
 mod board;
+// A public module, so that what belongs to bulk changes is found in one place.
+pub mod bulk;
 mod change;
 // A public module, so that what belongs to copies is found in one place.
 pub mod copy;

@@ -6,6 +6,7 @@ mod children;
 mod get;
 mod list;
 mod page;
+mod stored_query;
 
 pub use children::WithChildren;
 pub use list::ListQuery;

@@ -26,6 +26,7 @@ pub use finding::{Finding, Problem, Remedy};
 
 use crate::answer::Answer;
 use crate::background::Progress;
+use crate::bulk::BulkRecord;
 use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::events::{Checkpoint, Lane, Worker, overflow};
@@ -223,6 +224,7 @@ fn is_damaged(partition: &[u8], row: &Item) -> bool {
         || Lane::is_at(partition) && Lane::read(row).is_none()
         || overflow::is_at(partition) && overflow::read(row).is_none()
         || Worker::is_at(partition) && Worker::read(row).is_none()
+        || BulkRecord::is_at(partition) && BulkRecord::read(row).is_none()
 }
 
 /// Returns the row without its tombstone, which its entity does not imply.

@@ -37,6 +37,7 @@ mod transition;
 mod turns;
 mod write_set;
 
+pub(crate) use admit::Decision;
 pub(crate) use attempt::AttemptState;
 pub(crate) use attempts::Attempts;
 pub(crate) use commit::Outcome;

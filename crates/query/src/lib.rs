@@ -111,6 +111,7 @@ mod list;
 mod list_part;
 mod list_request;
 mod list_scan;
+mod listed;
 mod metered;
 mod nodes;
 mod ordinal;

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use keyloom_model::{EntityId, EntityKey, Layout, OwnRow, RowKey};
+use keyloom_model::{EntityId, EntityKey, Image, Layout, OwnRow, RowKey};
 use keyloom_store::{Read, TableName};
 use keyloom_value::{Item, Value};
 
@@ -20,6 +20,7 @@ use crate::find::UniqueQuery;
 use crate::get::Entities;
 use crate::links::Links;
 use crate::list::ListQuery;
+use crate::listed::Listed;
 use crate::ordinal::Ordinals;
 use crate::total::TotalQuery;
 use crate::values::ValuesQuery;
@@ -87,6 +88,16 @@ impl<'a> Reader<'a> {
     /// Whether an entity has expired.
     pub fn has_expired(&self, row: &OwnRow) -> bool {
         has_expired(self, row)
+    }
+
+    /// Whether a list request selects an entity that was read, whose fields are those of the current
+    /// model. Reads nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the request is invalid.
+    pub fn is_listed(&self, request: &ListRequest, image: &Image) -> Result<bool, Error> {
+        Listed { reader: self, request }.has(image)
     }
 
     /// Returns the entity that has these values of a unique, if it exists and is visible. Two reads.

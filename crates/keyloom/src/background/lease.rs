@@ -48,7 +48,7 @@ struct Sighting {
 
 /// Whether this process runs an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
+pub(crate) enum Held {
     Yes,
     /// Another process runs it.
     No,
@@ -56,18 +56,18 @@ pub(super) enum Held {
 
 /// The lease of one operation.
 #[derive(Clone, Copy)]
-pub(super) struct Lease<'s> {
+pub(crate) struct Lease<'s> {
     shared: &'s Shared,
     name: &'static str,
 }
 
 impl<'s> Lease<'s> {
-    pub(super) fn new(shared: &'s Shared, name: &'static str) -> Lease<'s> {
+    pub(crate) fn new(shared: &'s Shared, name: &'static str) -> Lease<'s> {
         Lease { shared, name }
     }
 
     /// Takes or renews the lease. Without other processes, nothing is read or written.
-    pub(super) async fn take(self) -> Result<Held, Error> {
+    pub(crate) async fn take(self) -> Result<Held, Error> {
         let Some(own) = self.shared.writer() else { return Ok(Held::Yes) };
         let row = self.shared.store.get(Get::new(&self.shared.table, self.key())).await?;
         let seen = row.as_ref().and_then(read);
@@ -99,7 +99,7 @@ impl<'s> Lease<'s> {
     }
 
     /// Lets another process run the operation, if this one has the lease.
-    pub(super) async fn release(self) -> Result<(), Error> {
+    pub(crate) async fn release(self) -> Result<(), Error> {
         let is_held = self.shared.leases.with(|state| state.held.remove(self.name));
         let Some(own) = self.shared.writer().filter(|_| is_held) else { return Ok(()) };
         let is_own = Condition::equal(Path::from(HOLDER), Value::from(own));

@@ -10,10 +10,12 @@ use keyloom_query::DeletionState;
 
 use super::open_deletion::OpenDeletion;
 use crate::answer::Answer;
+use crate::bulk::{BulkState, Marker};
 use crate::db::{Db, Shared};
 use crate::error::Error;
 use crate::schema::{Schema, Stored};
 use crate::stamp::time_ms;
+use crate::system_rows::system_rows;
 use crate::write::read_roots;
 
 /// A running background operation and its progress: plain data.
@@ -23,7 +25,8 @@ pub struct Operation {
     /// What it does.
     pub kind: OperationKind,
     /// What it works on: kind and id of the entity to delete, as in `folder/42`; the kind of expired
-    /// entities, or of those whose posting lists are folded; `model` for a backfill.
+    /// entities, of those whose posting lists are folded, or of those of a bulk operation; `model` for
+    /// a backfill.
     pub of: String,
     /// The number of entities, or rows of the table, that are done.
     pub done: u64,
@@ -48,16 +51,19 @@ pub enum OperationKind {
     Expiry,
     /// What writes have left in deltas is being folded into posting lists.
     Folding,
+    /// All entities of a query are being updated or deleted.
+    Bulk,
 }
 
 impl OperationKind {
     /// All kinds.
-    pub const ALL: [OperationKind; 5] = [
+    pub const ALL: [OperationKind; 6] = [
         OperationKind::Deletion,
         OperationKind::Clearing,
         OperationKind::Backfill,
         OperationKind::Expiry,
         OperationKind::Folding,
+        OperationKind::Bulk,
     ];
 }
 
@@ -69,6 +75,7 @@ impl fmt::Display for OperationKind {
             OperationKind::Backfill => "backfill",
             OperationKind::Expiry => "expiry",
             OperationKind::Folding => "folding",
+            OperationKind::Bulk => "bulk",
         })
     }
 }
@@ -113,8 +120,9 @@ impl Drop for Call<'_> {
 }
 
 impl Db {
-    /// Returns the running background operations: large deletions and backfills of all processes, and
-    /// expiry and folding of this one. One read, and two more during a backfill.
+    /// Returns the running background operations: large deletions, backfills and bulk operations of all
+    /// processes and tenants, and expiry and folding of this one. Two reads, two more during a backfill,
+    /// and one for each bulk operation.
     ///
     /// # Errors
     ///
@@ -131,6 +139,7 @@ async fn operations(shared: &Shared) -> Result<Vec<Operation>, Error> {
     let mut all: Vec<Operation> =
         deletions.filter_map(|deletion| deletion_operation(&schema, deletion)).collect();
     all.extend(backfill_operation(shared, &schema).await?);
+    all.extend(bulk_operations(shared).await?);
     all.extend(shared.calls.all());
     Ok(all)
 }
@@ -150,6 +159,26 @@ fn deletion_operation(schema: &Schema, deletion: &OpenDeletion) -> Option<Operat
     };
     let of = format!("{}/{}", schema.model().entity(root.entity).name, root.id);
     Some(Operation { kind, of, done, total, since_ms: time_ms(record.id()).unwrap_or(0) })
+}
+
+/// Returns the bulk operations that have not ended.
+async fn bulk_operations(shared: &Shared) -> Result<Vec<Operation>, Error> {
+    let markers = system_rows(&*shared.store, &shared.table, Marker::partition()).await?;
+    let mut all = vec![];
+    for marker in markers.iter().filter_map(Marker::read) {
+        let record = marker.record(shared).await?;
+        let Some(bulk) = record.map(|record| record.operation) else { continue };
+        if !bulk.state.is_ended() {
+            all.push(Operation {
+                kind: OperationKind::Bulk,
+                done: bulk.done(),
+                total: (bulk.state == BulkState::Running).then_some(bulk.matched),
+                since_ms: bulk.started_ms,
+                of: bulk.entity,
+            });
+        }
+    }
+    Ok(all)
 }
 
 /// Returns the backfill, if rows must be rebuilt.

@@ -13,8 +13,18 @@ use crate::error::Error;
 use crate::schema::Layouts;
 
 /// The names of system rows that are copied: idempotency records, texts of jobs, lanes, deletion
-/// records, the next ordinals, and the last numbers of sequences.
-const COPIED: [&str; 6] = ["receipt", "overflow", "lane", "deletion", "numbers", "sequence"];
+/// records, the next ordinals, the last numbers of sequences, and bulk operations.
+const COPIED: [&str; 9] = [
+    "receipt",
+    "overflow",
+    "lane",
+    "deletion",
+    "numbers",
+    "sequence",
+    "bulk",
+    "bulk-open",
+    "bulk-work",
+];
 /// The names of those that are not: the heading has the model; processes, consumers and leases belong to
 /// one store; posting lists are derived; copies have rows of their own.
 const LEFT_OUT: [&str; 10] = [

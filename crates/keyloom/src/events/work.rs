@@ -5,6 +5,7 @@ use super::consume::ConsumerRun;
 use super::consumer::Consumer;
 use super::job_runner::JobRunner;
 use super::step_pages::StepPages;
+use crate::bulk::advance;
 use crate::db::Db;
 use crate::error::Error;
 
@@ -47,6 +48,13 @@ impl Work {
             // Other processes are at it. Events and jobs need not wait for them.
             Err(error @ Error::Contended) => work.problems.push(error),
             count => work.deletions = count?,
+        }
+        match advance(&db.shared).await {
+            Ok(Next::Now) => work.call_again(),
+            Ok(Next::At(time_ms)) => work.call_at(time_ms),
+            Ok(Next::Idle) => {}
+            // Events and jobs need not wait for it.
+            Err(error) => work.problems.push(error),
         }
         if db.shared.schema().model().jobs().is_some() {
             JobRunner { db, handlers, work: &mut work }.run_due().await?;

@@ -23,12 +23,12 @@ pub struct ListQuery {
     pub(crate) db: Db,
     pub(crate) entity: String,
     pub(crate) list: String,
-    by: Vec<(String, Value)>,
-    bounds: Vec<FieldBound>,
+    pub(super) by: Vec<(String, Value)>,
+    pub(super) bounds: Vec<FieldBound>,
     direction: Direction,
     limit: u32,
     budget: Budget,
-    filters: Vec<Filter>,
+    pub(super) filters: Vec<Filter>,
     strategy: Strategy,
     pub(crate) after: Option<String>,
 }
@@ -44,7 +44,7 @@ impl Db {
 }
 
 impl ListQuery {
-    fn new(db: &Db, entity: &str, list: &str) -> ListQuery {
+    pub(super) fn new(db: &Db, entity: &str, list: &str) -> ListQuery {
         ListQuery {
             db: db.clone(),
             entity: entity.to_owned(),
@@ -190,6 +190,11 @@ impl ListQuery {
             let db = self.db_for(&schema, &request).await?;
             Ok(db.reader(&schema).total(&request).await?)
         })
+    }
+
+    /// The same query, for one entity from its beginning.
+    pub(crate) fn first_page(&self) -> ListQuery {
+        ListQuery { after: None, limit: 1, ..self.clone() }
     }
 
     /// The same query without its filters by a field alone.

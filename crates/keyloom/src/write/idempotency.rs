@@ -67,27 +67,39 @@ impl IdempotencyKey {
         ctx: &WriteContext<'_>,
         intents: &[Intent],
     ) -> Result<Option<Vec<Option<Image>>>, Error> {
+        let Some(record) = self.find(ctx).await? else { return Ok(None) };
+        if record.answers.len() != intents.len() {
+            return Err(self.damaged());
+        }
+        let keys = intents.iter().map(Intent::key);
+        let answers = record.answers.into_iter().zip(keys);
+        Ok(Some(answers.map(|(answer, key)| Some(answer?.image(key))).collect()))
+    }
+
+    /// Returns the id in the result of an earlier request with this key. One read.
+    pub(crate) async fn look_up_id(&self, ctx: &WriteContext<'_>) -> Result<Option<String>, Error> {
+        let Some(record) = self.find(ctx).await? else { return Ok(None) };
+        let answer = record.answers.into_iter().next().flatten();
+        answer.map(|answer| Some(answer.id)).ok_or_else(|| self.damaged())
+    }
+
+    /// Reads the record, if there is one for the same changes.
+    async fn find(&self, ctx: &WriteContext<'_>) -> Result<Option<IdempotencyRecord>, Error> {
         let get = Get::new(ctx.table, self.row_key().to_item());
         let Some(row) = ctx.store.get(get).await? else { return Ok(None) };
-        let damaged = || {
-            Error::damaged(format!(
-                "The idempotency record of the key `{}` cannot be read.",
-                self.name
-            ))
-        };
-        let record = IdempotencyRecord::read(&row).ok_or_else(damaged)?;
+        let record = IdempotencyRecord::read(&row).ok_or_else(|| self.damaged())?;
         if record.expiry_secs < now_secs(ctx) {
             return Ok(None);
         }
         if record.fingerprint != self.fingerprint {
             return Err(Error::KeyReused { key: self.name.clone() });
         }
-        if record.answers.len() != intents.len() {
-            return Err(damaged());
-        }
-        let keys = intents.iter().map(Intent::key);
-        let answers = record.answers.into_iter().zip(keys);
-        Ok(Some(answers.map(|(answer, key)| Some(answer?.image(key))).collect()))
+        Ok(Some(record))
+    }
+
+    fn damaged(&self) -> Error {
+        let key = &self.name;
+        Error::damaged(format!("The idempotency record of the key `{key}` cannot be read."))
     }
 
     /// Returns the action that writes the record, on condition that none exists.

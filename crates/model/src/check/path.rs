@@ -25,6 +25,7 @@ const RESERVED: &[&str] = &[
     "healthz",
     "metrics",
     "openapi.json",
+    "operations",
     "readyz",
     "tokens",
     "transaction",

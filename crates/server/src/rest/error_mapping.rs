@@ -59,7 +59,7 @@ fn kind(error: &Error) -> Kind {
         | Error::KeyTooLong(_)
         | Error::SumTooLong(_) => Kind::TooLarge,
         Error::KeyReused { .. } => Kind::KeyReused,
-        Error::JobState { .. } => Kind::WrongState,
+        Error::JobState { .. } | Error::OperationEnded { .. } => Kind::WrongState,
         Error::KeyUnfit { .. } => Kind::BadHeader,
         Error::Store(keyloom_store::Error::ChangesGone { .. }) => Kind::ChangesGone,
         Error::Store(
@@ -67,7 +67,10 @@ fn kind(error: &Error) -> Kind {
             | keyloom_store::Error::Invalid(keyloom_store::Invalid::Shard { .. }),
         ) => Kind::PositionUnknown,
         Error::Building { .. } => Kind::Building,
-        Error::Contended | Error::Unanswered { .. } | Error::ModelChanged => Kind::Busy,
+        Error::Contended
+        | Error::Unanswered { .. }
+        | Error::ModelChanged
+        | Error::TooManyOperations { .. } => Kind::Busy,
         Error::Store(keyloom_store::Error::Refused(refusal)) if refusal.may_pass => Kind::Busy,
         Error::Store(keyloom_store::Error::Unanswered(_)) => Kind::Busy,
         Error::Store(keyloom_store::Error::WritesRefused(_)) => Kind::WritesRefused,

@@ -2,6 +2,7 @@
 
 mod answer;
 mod body;
+mod bulk;
 mod describe;
 mod description;
 mod document;
@@ -17,6 +18,7 @@ mod token;
 
 pub(super) use answer::Answer;
 pub(super) use body::Body;
+pub(super) use bulk::{bulk_operation, bulk_operations};
 pub(super) use describe::{Described, describe};
 pub(super) use description::{Description, Group, PathValues, TakenId};
 pub(super) use document::document;

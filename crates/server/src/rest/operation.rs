@@ -9,6 +9,7 @@ use std::future::Future;
 use std::pin::Pin;
 
 use hyper::Method;
+use keyloom::bulk::BulkKind;
 use keyloom_model::{EntityId, Model};
 
 use super::call::{Call, Reply};
@@ -70,6 +71,16 @@ pub(crate) trait Action: fmt::Debug + Send + Sync {
     /// Whether it reads one entity. Changes of entities that can be read one by one can be followed.
     fn is_read_of_one(&self) -> bool {
         false
+    }
+
+    /// Whether it takes the parameters of pages although it is about no entity.
+    fn is_paged(&self) -> bool {
+        false
+    }
+
+    /// What it does to all entities of a list, and their kind, if it does that.
+    fn bulk(&self) -> Option<(BulkKind, EntityId)> {
+        None
     }
 
     /// The lists and uniques that it returns pages of, if it does.

@@ -2,6 +2,9 @@
 
 mod batch;
 mod board;
+mod bulk;
+mod bulk_json;
+mod cancel_operation;
 mod change;
 mod changes;
 mod changing;
@@ -16,6 +19,7 @@ mod entries;
 mod health;
 mod job;
 mod list;
+mod list_operations;
 mod list_tokens;
 mod metrics;
 mod openapi;
@@ -25,6 +29,7 @@ mod parts;
 mod rank;
 mod ranking;
 mod read;
+mod read_operation;
 mod ready;
 mod replace;
 mod revoke_token;
@@ -33,6 +38,8 @@ mod values;
 
 use std::collections::BTreeSet;
 
+use hyper::Method;
+use keyloom::bulk::BulkKind;
 use keyloom_model::{Entity, EntityId, Model};
 
 pub(super) use own::own;
@@ -40,6 +47,7 @@ pub(super) use transaction::Transaction;
 
 use super::operation::Operation;
 use super::path_queries::PathQueries;
+use super::segment::Segment;
 
 /// All operations of a model except closed ones, then those of the server itself.
 ///
@@ -54,11 +62,13 @@ pub(crate) fn all(model: &Model, closed: &[&str]) -> Result<Vec<Operation>, Stri
     for operation in &mut all {
         operation.name = free_name(&operation.name, &mut taken);
     }
-    for name in closed {
-        let index = all.iter().position(|operation| operation.name == *name);
-        let index = index.ok_or_else(|| format!("Cannot close `{name}`: no such operation."))?;
-        all.remove(index);
+    let is_missing = |name: &&&str| all.iter().all(|operation| operation.name != **name);
+    if let Some(name) = closed.iter().find(is_missing) {
+        return Err(format!("Cannot close `{name}`: no such operation."));
     }
+    let is_closed = |operation: &Operation| closed.contains(&operation.name.as_str());
+    let (closed, mut all): (Vec<_>, Vec<_>) = all.into_iter().partition(is_closed);
+    all.retain(|other| !closed.iter().any(|closed| is_bulk_of(other, closed)));
     let followed = followed(&all, model);
     all.extend(of_server(followed));
     Ok(all)
@@ -81,6 +91,7 @@ fn of_entity(model: &Model, id: EntityId, entity: &Entity) -> Vec<Operation> {
     all.extend(children::children(model, id, entity));
     for (path, queries) in PathQueries::by_path(id, entity) {
         let values = values::values(entity, &path, &queries);
+        all.extend(bulk::bulk(model, entity, (&path, &queries)));
         all.push(list::list(entity, path, queries));
         all.extend(values);
     }
@@ -97,6 +108,9 @@ fn of_server(followed: Vec<EntityId>) -> Vec<Operation> {
         transaction::transaction(),
         batch::batch(),
         changes::changes(followed),
+        list_operations::list_operations(),
+        read_operation::read_operation(),
+        cancel_operation::cancel_operation(),
         list_tokens::list_tokens(),
         create_token::create_token(),
         revoke_token::revoke_token(),
@@ -106,6 +120,24 @@ fn of_server(followed: Vec<EntityId>) -> Vec<Operation> {
         openapi::openapi(),
         docs::docs(),
     ]
+}
+
+/// Whether an operation does to all entities of a list what a closed one does to a single one, or uses
+/// the list that a closed one reads.
+fn is_bulk_of(other: &Operation, closed: &Operation) -> bool {
+    let Some((kind, entity)) = other.action.bulk() else { return false };
+    if closed.action.bulk().is_some() {
+        return false;
+    }
+    let method = match kind {
+        BulkKind::Update => Method::PATCH,
+        BulkKind::Delete => Method::DELETE,
+    };
+    let is_of_one = closed.path.last() == Some(&Segment::parameter("id"));
+    let does_the_same =
+        closed.action.entity() == Some(entity) && closed.method == method && is_of_one;
+    let reads_the_list = closed.action.lists().is_some() && closed.path == other.path;
+    does_the_same || reads_the_list
 }
 
 /// The entities whose changes can be followed: those that can be read one by one.

@@ -104,6 +104,8 @@ impl RestService {
         if let Some(entity) = operation.action.entity().filter(|_| !parameters.is_empty()) {
             hidden = reserved::hidden(self.state.model.entity(entity));
             reserved::rename(&mut parameters, &hidden);
+        } else if operation.action.is_paged() {
+            reserved::rename(&mut parameters, &[]);
         }
         let call = Call {
             db: caller.db(&self.db, &self.state.model),

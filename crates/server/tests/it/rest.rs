@@ -5,6 +5,7 @@ mod ask;
 mod bodies;
 mod browsers;
 mod bulk;
+mod bulk_operations;
 mod changes;
 mod counts;
 mod crowd;

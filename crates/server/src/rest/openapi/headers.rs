@@ -91,7 +91,7 @@ impl AnswerHeader {
                 ("The version, in quotes.", json!({ "type": "string", "pattern": "^\"[^\"]*\"$" }))
             }
             AnswerHeader::Location => (
-                "The path of the new entity.",
+                "The path of the new entity or operation.",
                 json!({ "type": "string", "format": "uri-reference" }),
             ),
             AnswerHeader::Replayed => (

@@ -20,7 +20,7 @@ use super::super::segment::Segment;
 use super::super::state::State;
 use super::changing::{expecting, transact};
 
-const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(super) const MERGE_PATCH: &str = "application/merge-patch+json";
 
 #[derive(Debug)]
 struct Change(EntityId);
@@ -75,7 +75,7 @@ async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
 }
 
 /// A patch of one field as an example: one that a person would change, if there is one.
-fn first_field(model: &Model, entity: &Entity) -> Json {
+pub(super) fn first_field(model: &Model, entity: &Entity) -> Json {
     let mut shown = example::shown(model, entity);
     let Some(members) = shown.as_object_mut() else { return shown };
     let is_plain = |(id, field): &(FieldId, &Field)| {

@@ -9,7 +9,7 @@ use super::super::problem::{Kind, Problem};
 use super::super::uri::encode;
 
 /// Marks a response as that of an earlier request with the same key.
-const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// The results of changes, one record for each.
 pub(crate) struct Done {
@@ -36,11 +36,7 @@ pub(crate) async fn transact(call: &Call, changes: Vec<Change>) -> Result<Done, 
     let changes = changes.into_iter().map(Change::from_client).collect();
     let done = match call.idempotency_key()? {
         None => call.db.transact(changes).await.map(Idempotent::Applied),
-        // Keys are separate for each token, as they are for each tenant.
-        Some(key) => {
-            let token = call.caller.token.as_deref().unwrap_or_default();
-            call.db.transact_idempotent(&format!("{token} {key}"), changes).await
-        }
+        Some(key) => call.db.transact_idempotent(&separate_key(call, &key), changes).await,
     };
     let done = done.map_err(|error| match (&error, call.if_match()) {
         (Error::VersionMismatch { .. }, Ok(Tags::Of(_))) => {
@@ -54,6 +50,11 @@ pub(crate) async fn transact(call: &Call, changes: Vec<Change>) -> Result<Done, 
     })?;
     let is_replayed = matches!(done, Idempotent::Replayed(_));
     Ok(Done { records: done.records(), is_replayed })
+}
+
+/// An idempotency key as the library knows it: separate for each token, as keys are for each tenant.
+pub(super) fn separate_key(call: &Call, key: &str) -> String {
+    format!("{} {key}", call.caller.token.as_deref().unwrap_or_default())
 }
 
 /// Makes a change conditional on the versions in `If-Match`.

@@ -122,6 +122,12 @@ impl Stage {
         let one = format!("{}/{{id}}", entity.path);
         let here = format!("{}/{}", entity.path, encoded(&thing.id));
         let mut made = self.given(thing);
+        if let "PATCH" | "DELETE" = route.method.as_str()
+            && route.path != one
+        {
+            let asks = questions(entity, route, thing).into_iter();
+            return asks.map(|ask| of_all(&ask, route)).collect();
+        }
         match (route.method.as_str(), route.path == one) {
             ("POST", _) => {
                 if entity.id_source == IdSource::Given {
@@ -215,6 +221,15 @@ fn questions(entity: &Entity, route: &Route, thing: &Thing) -> Vec<Ask> {
         wanted.extend(entity.uniques().map(|(_, unique)| (fields(unique), route.path.clone())));
     }
     wanted.iter().filter_map(|(fields, path)| question(entity, path, (thing, fields))).collect()
+}
+
+/// A request to change or delete all entities of a list, from one that reads the list.
+fn of_all(ask: &Ask, route: &Route) -> Ask {
+    let path = format!("{}&$all=true", ask.path).replace("?&", "?");
+    match route.method.as_str() {
+        "PATCH" => Ask::patch(&path, &json!({})),
+        _ => Ask::delete(&path),
+    }
 }
 
 /// Whether a route returns a list, or counts values in one.

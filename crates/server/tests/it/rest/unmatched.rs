@@ -237,9 +237,10 @@ fn a_closed_entity_is_not_mentioned() {
 #[test]
 fn an_unsupported_method_lists_the_supported_ones() {
     let tasks = Served::open(&app("tasks"));
-    let refused = tasks.ask(&Ask::delete("/tasks"));
+    let refused = tasks.ask(&Ask::new("PUT", "/tasks"));
     assert_eq!(refused.outcome(), "405 bad-method");
-    assert_eq!(refused.header("allow"), Some("GET, HEAD, POST"));
-    let detail = "`/tasks` does not support `DELETE`: it supports `GET`, `HEAD` and `POST`.";
+    assert_eq!(refused.header("allow"), Some("DELETE, GET, HEAD, PATCH, POST"));
+    let detail =
+        "`/tasks` does not support `PUT`: it supports `DELETE`, `GET`, `HEAD`, `PATCH` and `POST`.";
     assert_eq!(refused.json()["detail"], detail);
 }
