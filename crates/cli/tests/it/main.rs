@@ -5,6 +5,7 @@
 
 mod arguments;
 mod aws_settings;
+mod bulk;
 mod charts;
 mod copies;
 mod copying;
