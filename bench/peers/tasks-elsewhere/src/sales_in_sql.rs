@@ -7,8 +7,11 @@ use postgres::Client;
 use rusqlite::Connection;
 
 use crate::on_postgres::{connect, execute, size};
-use crate::sales::{Asked, MONTH_MS, SHOP, SaleQuery, sale};
+use crate::sales::{Asked, SHOP, SaleQuery, sale};
 use crate::{Outcome, Peer, on_sqlite};
+
+/// March 2023, in milliseconds.
+const MARCH_MS: (u64, u64) = (1_677_628_800_000, 1_680_307_200_000);
 
 const INDEXES: [&str; 3] = [
     "CREATE INDEX by_paid ON sales (shop, paid, cents)",
@@ -19,7 +22,7 @@ const INDEXES: [&str; 3] = [
 /// The query as SQL. `day` and `month` round the time of a sale down.
 fn sql(query: &SaleQuery, day: &str, month: &str) -> String {
     let shop = format!("FROM sales WHERE shop = '{SHOP}'");
-    let (begin, end) = MONTH_MS;
+    let (begin, end) = MARCH_MS;
     match query.asked {
         Asked::Shop => format!("SELECT CAST(sum(cents) AS bigint), count(*) {shop}"),
         Asked::Channels => {
@@ -113,7 +116,8 @@ impl Peer<SaleQuery> for Sqlite {
 
     fn run(&mut self, query: &SaleQuery) -> Outcome<u64> {
         let month = "strftime('%Y-%m', paid / 1000, 'unixepoch')";
-        let mut statement = self.connection.prepare_cached(&sql(query, "paid / 86400000", month))?;
+        let mut statement =
+            self.connection.prepare_cached(&sql(query, "paid / 86400000", month))?;
         let rows = statement.query_map([], |row| row.get::<_, i64>(0))?;
         Ok(rows.collect::<Result<Vec<_>, _>>()?.into_iter().map(|sum| sum as u64).sum())
     }

@@ -17,9 +17,6 @@ const BEGIN_MS: u64 = 1_672_531_200_000;
 const STEP_MS: u64 = 63_072;
 /// The shop that is asked about.
 pub(crate) const SHOP: &str = "shop 42";
-/// The month that is asked about, as dates and as milliseconds: March 2023.
-pub(crate) const MONTH: &str = "2023-03-01..2023-04-01";
-pub(crate) const MONTH_MS: (u64, u64) = (1_677_628_800_000, 1_680_307_200_000);
 
 /// Returns a sale.
 pub(crate) fn sale(number: u32) -> Sale {
@@ -41,7 +38,7 @@ pub(crate) enum Asked {
     Channels,
     /// The least and the greatest amount that it took.
     Extremes,
-    /// What it took on each day of a month.
+    /// What it took on each day of March 2023.
     Days,
     /// What all shops took in each month.
     Months,
