@@ -482,7 +482,7 @@ fn start(bulk: &Bulk) -> BulkOperation {
 /// Creates items with increasing ranks, of which `rare` are in the group `a`, and the others in `b`.
 fn fill(db: &Db, count: usize, rare: usize) {
     let create = |id: usize| {
-        let group = if id % (count / rare) == 0 { "a" } else { "b" };
+        let group = if id.is_multiple_of(count / rare) { "a" } else { "b" };
         let labels = json!({ "team": format!("t{}", id % 2) });
         let item = json!({
             "id": format!("i{id}"), "group": group, "state": "open", "rank": id, "points": 0,
