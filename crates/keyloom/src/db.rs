@@ -20,7 +20,8 @@ use crate::schema::{Head, Opened, Schema, Stored, complete_switch, open_schema, 
 use crate::scope::Scope;
 use crate::stamp::{Entropy, Stamps, SystemEntropy};
 use crate::write::{
-    Attempts, Executor, Fence, FencedBy, Gate, GatedBy, Groups, Registry, Turns, WriteContext,
+    Attempts, Executor, Fence, FencedBy, Gate, GatedBy, Groups, Registry, Sequences, Turns,
+    WriteContext,
 };
 
 /// A model on a store. Clones share one database.
@@ -127,7 +128,7 @@ pub(crate) struct Shared {
     pub(crate) turns: Turns,
     /// Whose turn it is at entities whose numbers and lists are added to.
     pub(crate) row_turns: Turns,
-    pub(crate) sequence_turns: Turns,
+    pub(crate) sequences: Sequences,
     /// Deletions that calls of this process are running.
     pub(crate) running: Running,
     /// Deletions that other processes are running.
@@ -192,7 +193,7 @@ impl Shared {
             boards: Registry::default(),
             turns: Turns::default(),
             row_turns: Turns::default(),
-            sequence_turns: Turns::default(),
+            sequences: Sequences::default(),
             settling: Settling::default(),
             running: Running::default(),
             others: Others::default(),
@@ -318,7 +319,7 @@ impl Shared {
             boards: &self.boards,
             turns: &self.turns,
             row_turns: &self.row_turns,
-            sequence_turns: &self.sequence_turns,
+            sequences: &self.sequences,
             running: &self.running,
             fence: self.fence.as_ref().map(|fence| FencedBy { fence, epoch: schema.epoch }),
             gate: self.gate.as_ref().map(|gate| GatedBy { gate, epoch: schema.epoch }),

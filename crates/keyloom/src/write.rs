@@ -54,7 +54,7 @@ pub(crate) use intent::Intent;
 pub(crate) use plan::as_read;
 pub(crate) use references::{LINKS_PAGE, ReferenceRules};
 pub(crate) use registry::{Registry, forget_registered};
-pub(crate) use sequences::{Numbers, last_number};
+pub(crate) use sequences::{Numbers, Sequences, last_number, once_begun};
 pub(crate) use settle::{Hidden, SettledReader};
 pub(crate) use transition::{Numbering, References, TombstoneChange, Tombstones, Transition};
 pub(crate) use turns::{Turn, Turns};

@@ -1,5 +1,5 @@
-//! The cost of counts and leaderboards for writes: many writers on one value compared with many
-//! values, and imports of comments with and without them.
+//! The cost of counts, leaderboards and sequences for writes: many writers on one value compared with
+//! many values, and imports of comments with and without them.
 //!
 //! ```sh
 //! cargo run --release -p keyloom-bench --bin counting        # `-- --quick` for a tenth of it
@@ -40,6 +40,10 @@ count.of_product = { by = "product", split = ["language", "rating"] }
 const BOARD: &str = r#"
 board.leaders = { of = "product", where = { rating = 5 } }
 "#;
+const SEQUENCE: &str = r#"
+fields.number = "int"
+sequence.number = ["product"]
+"#;
 const LANGUAGES: [&str; 4] = ["en", "fr", "it", "de"];
 /// Makes a comment about 1 KB.
 const BODY_BYTES: usize = 800;
@@ -61,9 +65,22 @@ fn main() {
     println!("|---:|---:|---:|---:|");
     for writers in [16, 40, 100, 400] {
         let creates = 40_000 / tenth;
-        let many = created_a_second(writers, creates, |number| format!("p{}", number % 1000));
-        let one = created_a_second(writers, creates, |_| "p".to_owned());
+        let model = [COMMENT, COUNT, BOARD].concat();
+        let many = created_a_second(&model, (writers, creates), many_products);
+        let one = created_a_second(&model, (writers, creates), |_| "p".to_owned());
         println!("| {writers} | {many:.0}/s | {one:.0}/s | {:.2} |", one / many);
+    }
+    println!("\nCreates with a sequence for each product, writers at once:\n");
+    println!("| writers | no sequence | many sequences | one sequence | of none |");
+    println!("|---:|---:|---:|---:|---:|");
+    for writers in [1, 16, 100, 400] {
+        let (creates, model) = (if writers == 1 { 4_000 } else { 40_000 } / tenth, COMMENT);
+        let none = created_a_second(model, (writers, creates), many_products);
+        let model = [COMMENT, SEQUENCE].concat();
+        let many = created_a_second(&model, (writers, creates), many_products);
+        let one = created_a_second(&model, (writers, creates), |_| "p".to_owned());
+        let of_none = one / none;
+        println!("| {writers} | {none:.0}/s | {many:.0}/s | {one:.0}/s | {of_none:.2} |");
     }
     println!("\nComments of 1 KB taken in:\n\n| with | comments/s | slower | bytes in the tree |");
     println!("|---|---:|---:|---:|");
@@ -104,9 +121,17 @@ impl Drop for Kept {
     }
 }
 
+fn many_products(number: u32) -> String {
+    format!("p{}", number % 1000)
+}
+
 /// Creates entities with the highest rating, one at a time per thread; returns the rate.
-fn created_a_second(writers: u32, creates: u32, product: impl Fn(u32) -> String + Sync) -> f64 {
-    let kept = Kept::open(&[COMMENT, COUNT, BOARD].concat());
+fn created_a_second(
+    model: &str,
+    (writers, creates): (u32, u32),
+    product: impl Fn(u32) -> String + Sync,
+) -> f64 {
+    let kept = Kept::open(model);
     let next = AtomicU32::new(0);
     let began = Instant::now();
     std::thread::scope(|scope| {

@@ -13,7 +13,8 @@ use super::fence::{Fence, Permit};
 use super::gate::{GatedBy, Pass};
 use super::plan::Planner;
 use super::{
-    Attempts, Difference, Groups, ReferenceRules, Registry, TombstoneChange, Transition, Turns,
+    Attempts, Difference, Groups, ReferenceRules, Registry, Sequences, TombstoneChange, Transition,
+    Turns,
 };
 use crate::background::Running;
 use crate::error::Error;
@@ -39,7 +40,7 @@ pub(crate) struct WriteContext<'a> {
     /// turns before the others, so that no two wait for each other.
     pub(crate) row_turns: &'a Turns,
     /// Whose turn it is at sequences: after those at entities, and before the others.
-    pub(crate) sequence_turns: &'a Turns,
+    pub(crate) sequences: &'a Sequences,
     /// None if no other process can have the store open.
     pub(crate) fence: Option<FencedBy<'a>>,
     /// Of a process that does not share the store.

@@ -14,7 +14,7 @@ use super::tombstone::{self, Marked};
 use super::write_set::{Footprint, WriteSet};
 use super::{
     ACTIONS_MAX, AttemptState, Difference, Done, IdempotencyKey, Intent, PlannedAction, Transition,
-    Turn, WriteContext,
+    Turn, WriteContext, once_begun,
 };
 use crate::background::{LargeDeletion, delete_in_background};
 use crate::error::Error;
@@ -190,7 +190,7 @@ impl<'a> Executor<'a> {
         }
         let expansion = Cascade::new(self.ctx, &mut writes).expand(&mut state).await?;
         let mut difference = self.ctx.planner(&[]).plan(writes.transitions())?;
-        difference.actions.extend(numbers.actions);
+        difference.actions.extend(numbers.actions.iter().cloned());
         match expansion {
             Expansion::Whole => Ok(difference),
             Expansion::TooMany | Expansion::InDoubt => Err(Error::TooLarge {
@@ -223,7 +223,7 @@ impl<'a> Executor<'a> {
         if tombstone::mark(&self.ctx, &footprint.writes, state).await? == Marked::Now {
             return Ok(None);
         }
-        let is_done = self.commit(&footprint, others, state).await?;
+        let is_done = self.commit(footprint, others, state).await?;
         Ok(is_done.then_some(executed))
     }
 
@@ -332,7 +332,7 @@ impl<'a> Executor<'a> {
     /// Commits everything; returns false if a read was stale.
     async fn commit(
         &self,
-        footprint: &Footprint<'_>,
+        mut footprint: Footprint<'a>,
         others: Vec<PlannedAction>,
         state: &mut AttemptState,
     ) -> Result<bool, Error> {
@@ -340,13 +340,15 @@ impl<'a> Executor<'a> {
             return Ok(true);
         }
         let ctx = &self.ctx;
-        let mut difference = ctx.planner(&state.called_off).plan_transaction(footprint)?;
+        let mut difference = ctx.planner(&state.called_off).plan_transaction(&footprint)?;
         let record = state.deletion.as_ref();
         let end = record.map(|record| record.remove(ctx.table, DeletionState::Marking));
         difference.actions.extend(end);
         difference.actions.extend(others);
-        match ctx.commit_difference(difference).await? {
+        let commit = ctx.commit_difference(difference);
+        match once_begun(commit, || footprint.numbers.send(ctx)).await? {
             Outcome::Done => {
+                footprint.numbers.commit();
                 state.end_deletion();
                 Ok(true)
             }

@@ -21,6 +21,9 @@ pub(super) struct ListFold<'f> {
     pub(super) seen: &'f [(u64, Delta)],
 }
 
+/// Whether ordinals are in the lists that their deltas mention.
+type States<'d> = BTreeMap<u64, BTreeMap<&'d [u8], bool>>;
+
 /// A list that deltas mention.
 struct Touched<'f> {
     list: &'f [u8],
@@ -42,13 +45,16 @@ impl ListFold<'_> {
         self.read_directories(&mut lists).await?;
         self.read_chunks(&mut lists).await?;
         let mut deltas = self.deltas().await?;
+        // Once for each delta: a long text is in thousands of lists.
+        let states = deltas.iter().map(|(ordinal, delta)| (*ordinal, delta.states()));
+        let states: States<'_> = states.collect();
+        let mut missed: BTreeSet<u64> = BTreeSet::new();
         for some in lists.chunks(TOGETHER) {
-            let written = try_join_all(some.iter().map(|list| self.write(list, &deltas))).await?;
-            let missed = some.iter().zip(written).filter(|(_, is_written)| !is_written);
-            let missed: Vec<u64> =
-                missed.flat_map(|(list, _)| list.ordinals.values().flatten().copied()).collect();
-            deltas.retain(|ordinal, _| !missed.contains(ordinal));
+            let written = try_join_all(some.iter().map(|list| self.write(list, &states))).await?;
+            let not_written = some.iter().zip(written).filter(|(_, is_written)| !is_written);
+            missed.extend(not_written.flat_map(|(list, _)| list.ordinals.values().flatten()));
         }
+        deltas.retain(|ordinal, _| !missed.contains(ordinal));
         Ok(deltas)
     }
 
@@ -110,13 +116,9 @@ impl ListFold<'_> {
 
     /// Writes a list, in transactions of some chunks each. Returns false if another process has folded
     /// it at the same time.
-    async fn write(
-        &self,
-        list: &Touched<'_>,
-        deltas: &BTreeMap<u64, Delta>,
-    ) -> Result<bool, Error> {
+    async fn write(&self, list: &Touched<'_>, states: &States<'_>) -> Result<bool, Error> {
         let key = ChunkKeys::directory_key(list.list);
-        let changed = changed_chunks(list, deltas);
+        let changed = changed_chunks(list, states);
         let mut before = list.directory.clone();
         let mut left = &changed[..];
         loop {
@@ -175,13 +177,12 @@ impl ListFold<'_> {
 }
 
 /// The chunks of a list that differ when the deltas are applied.
-fn changed_chunks(list: &Touched<'_>, deltas: &BTreeMap<u64, Delta>) -> Vec<(u64, Chunk)> {
+fn changed_chunks(list: &Touched<'_>, states: &States<'_>) -> Vec<(u64, Chunk)> {
     let mut changed = vec![];
     for (chunk, before) in &list.chunks {
         let mut members: BTreeSet<u16> = before.members.iter().copied().collect();
         for ordinal in list.ordinals.get(chunk).into_iter().flatten() {
-            let states = deltas.get(ordinal).map(Delta::states);
-            let is_in = states.and_then(|states| states.get(list.list).copied());
+            let is_in = states.get(ordinal).and_then(|states| states.get(list.list).copied());
             let Ok(member) = u16::try_from(ordinal % Chunk::ORDINALS) else { continue };
             match is_in {
                 Some(true) => members.insert(member),
