@@ -14,7 +14,7 @@ use keyloom_value::{Item, KeyBytes, Value};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{findings, fold, memory_store_at};
+use crate::rig::{engine_at, findings, fold, memory_store_at};
 
 const MODEL: &str = r#"
 [entity.task]
@@ -394,7 +394,7 @@ fn repair(db: &Db, clock: &ManualClock) {
 #[test]
 fn a_writer_whose_delta_is_full_is_asked_to_try_again_and_folding_makes_room() {
     let clock = ManualClock::new();
-    let store: Arc<dyn Store> = Arc::new(memory_store_at(&clock));
+    let store: Arc<dyn Store> = Arc::new(engine_at(&clock));
     let model = "[entity.note]\nid = \"given\"\nfields.text = \"text\"\nlist.all = {}\n\
                  search.words = { fields = \"text\", prefixes = false }\n";
     let options = Options {
