@@ -13,8 +13,9 @@ use crate::error::Error;
 use crate::events::Next;
 use crate::system_rows::system_rows;
 
-/// The interval between two looks for operations of other processes.
-const LOOK_MS: i64 = 30_000;
+/// The interval between two looks for operations that other processes have left. A process looks for its
+/// own at once, and for all when it starts.
+const LOOK_MS: i64 = 600_000;
 /// The lease of all operations: one process runs them.
 const LEASE: &str = "bulk";
 

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::task::Poll;
 
 use keyloom_model::attribute::PARTITION;
 use keyloom_model::{Image, RowKey};
@@ -87,13 +86,15 @@ impl Drop for Numbers<'_> {
 
 /// Runs a future, and calls a function once it has been polled for the first time.
 pub(crate) async fn once_begun<F: Future>(future: F, begun: impl FnOnce()) -> F::Output {
-    let mut future = pin!(future);
-    let first = poll_fn(|context| Poll::Ready(future.as_mut().poll(context))).await;
-    begun();
-    match first {
-        Poll::Ready(output) => output,
-        Poll::Pending => future.await,
-    }
+    let (mut future, mut begun) = (pin!(future), Some(begun));
+    poll_fn(|context| {
+        let polled = future.as_mut().poll(context);
+        if let Some(begun) = begun.take() {
+            begun();
+        }
+        polled
+    })
+    .await
 }
 
 impl<'a> WriteContext<'a> {

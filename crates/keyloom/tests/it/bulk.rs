@@ -274,7 +274,7 @@ impl World {
             self.store = Arc::new(memory_store_at(&self.clock));
             self.store = Arc::new(engine_on(&self.disk, &self.clock));
         }
-        self.clock.advance_ms(31_000);
+        self.clock.advance_ms(601_000);
     }
 }
 
@@ -432,14 +432,14 @@ fn play(case: &Case) {
         match next {
             Next::Now => {}
             // The lease of a process that has died.
-            Next::At(_) => world.clock.advance_ms(31_000),
+            Next::At(_) => world.clock.advance_ms(601_000),
             Next::Idle => break,
         }
     }
     check_end(&watched, &operation(&quick));
     for _ in 0..3 {
         block_on(quick.resume_deletions()).expect("they end");
-        world.clock.advance_ms(31_000);
+        world.clock.advance_ms(601_000);
     }
     assert_clean(&quick);
     assert_eq!(block_on(quick.operations()).unwrap(), []);
@@ -466,7 +466,7 @@ fn run(db: &Db, clock: &ManualClock, id: &str) -> BulkOperation {
     for _ in 0..100_000 {
         match block_on(db.advance_bulk()).expect("it goes on") {
             Next::Now => {}
-            Next::At(_) => clock.advance_ms(31_000),
+            Next::At(_) => clock.advance_ms(601_000),
             Next::Idle => return block_on(db.bulk_operation(id)).unwrap().expect("it is known"),
         }
     }
@@ -544,7 +544,7 @@ fn two_processes_that_run_one_operation_at_the_same_time_change_each_entity_once
 
 fn clock_forward(clock: &ManualClock, random: &mut Random) {
     if random.below(3) == 0 {
-        clock.advance_ms(31_000);
+        clock.advance_ms(601_000);
     }
 }
 
