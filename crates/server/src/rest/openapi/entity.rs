@@ -20,6 +20,7 @@ pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
         (format!("{name}.create"), create(model, entity, Names::Unknown)),
         (format!("{name}.replace"), replace(model, entity, Names::Unknown)),
         (format!("{name}.patch"), patch(model, entity, Names::Unknown)),
+        (format!("{name}.patch.all"), patch_all(model, entity)),
         (format!("{name}.create.named"), create(model, entity, Names::Known)),
         (format!("{name}.replace.named"), replace(model, entity, Names::Known)),
         (format!("{name}.patch.named"), patch(model, entity, Names::Known)),
@@ -32,8 +33,9 @@ pub(crate) fn shown_or_part(entity: &Entity) -> Json {
     json!({ "anyOf": [reference(entity, ""), reference(entity, ".part")] })
 }
 
-/// A reference to one of them: `part` is empty, `.part`, `.create`, `.replace`, `.patch` or `.page`;
-/// with `.named` after one of the three, the document can contain names of a transaction.
+/// A reference to one of them: `part` is empty, `.part`, `.create`, `.replace`, `.patch`,
+/// `.patch.all` or `.page`; with `.named` after one of the first three changes, the document can contain names of a
+/// transaction.
 pub(crate) fn reference(entity: &Entity, part: &str) -> Json {
     json!({ "$ref": format!("#/components/schemas/{}{part}", entity.name) })
 }
@@ -111,6 +113,17 @@ fn replace(model: &Model, entity: &Entity, names: Names) -> Json {
 }
 
 fn patch(model: &Model, entity: &Entity, names: Names) -> Json {
+    let mut properties = patchable(model, entity, names);
+    properties.extend(of_request(names));
+    by_members(entity, object(properties, &[]))
+}
+
+/// A patch of many entities: it names none of them.
+fn patch_all(model: &Model, entity: &Entity) -> Json {
+    by_members(entity, object(patchable(model, entity, Names::Unknown), &[]))
+}
+
+fn patchable(model: &Model, entity: &Entity, names: Names) -> Map<String, Json> {
     let mut properties = Map::new();
     for field in settable(entity) {
         let values = or_null_if_optional(field, schema(&field.of, Form::Patched));
@@ -118,8 +131,7 @@ fn patch(model: &Model, entity: &Entity, names: Names) -> Json {
         let values = marked(field, or_relative(field, values));
         properties.insert(field.name.clone(), described(model, entity, field, values));
     }
-    properties.extend(of_request(names));
-    by_members(entity, object(properties, &[]))
+    properties
 }
 
 /// Extends a schema by the name of an entity of the same transaction; the description stays outside.

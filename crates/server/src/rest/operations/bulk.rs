@@ -76,7 +76,7 @@ impl Action for BulkChange {
         let (what, body, of_body) = match kind {
             BulkKind::Update => {
                 let example = Some(first_field(model, entity));
-                let body = Body::json(reference(entity, ".patch"), example);
+                let body = Body::json(reference(entity, ".patch.all"), example);
                 let media_types = vec![JSON, MERGE_PATCH];
                 ("Change all", Some(Body { media_types, ..body }), BODY)
             }
