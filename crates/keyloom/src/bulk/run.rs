@@ -16,6 +16,8 @@ use crate::system_rows::system_rows;
 /// The interval between two looks for operations that other processes have left. A process looks for its
 /// own at once, and for all when it starts.
 const LOOK_MS: i64 = 600_000;
+/// How long to leave operations alone that another process runs: it may be gone.
+const LEAVE_MS: i64 = 30_000;
 /// The lease of all operations: one process runs them.
 const LEASE: &str = "bulk";
 
@@ -84,16 +86,16 @@ pub(crate) async fn advance(shared: &Arc<Shared>) -> Result<Next, Error> {
     let Some(turn) = shared.bulks.take_turn(now_ms) else { return Ok(Next::Idle) };
     let rows = system_rows(&*shared.store, &shared.table, Marker::partition()).await?;
     let is_alone = shared.store.opening().is_some();
-    let look_again_ms = now_ms.saturating_add(LOOK_MS);
     let lease = Lease::new(shared, LEASE);
     if rows.is_empty() {
         lease.release().await?;
-        turn.rest_until(if is_alone { i64::MAX } else { look_again_ms });
+        turn.rest_until(if is_alone { i64::MAX } else { now_ms.saturating_add(LOOK_MS) });
         return Ok(Next::Idle);
     }
     if lease.take().await? == Held::No {
-        turn.rest_until(look_again_ms);
-        return Ok(Next::At(look_again_ms));
+        let again_ms = now_ms.saturating_add(LEAVE_MS);
+        turn.rest_until(again_ms);
+        return Ok(Next::At(again_ms));
     }
     if !is_alone {
         shared.notice_changes().await?;

@@ -119,7 +119,7 @@ impl Verifier<'_> {
                     let derived = rows.iter().filter(|row| row.reason != Reason::Own);
                     keys.extend(derived.map(|row| row.key.clone()));
                     keys.extend(self.targets_of(own).map(|target| target.own_key));
-                    keys.extend(self.sequence_key(own));
+                    keys.extend(self.numbered_by(own).map(|(_, key)| key));
                 }
                 (Some(Err(_)), _) => {}
                 (None, Some(RowName::System)) => keys.extend(chunk_rows(row.item)),

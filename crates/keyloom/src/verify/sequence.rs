@@ -9,10 +9,15 @@ use crate::error::Error;
 use crate::write::last_number;
 
 impl Verifier<'_> {
-    /// The row of the sequence that numbers an entity.
-    pub(super) fn sequence_key(&self, own: &OwnRow) -> Option<RowKey> {
+    /// The number that an entity has from a sequence, and the row of the sequence.
+    pub(super) fn numbered_by(&self, own: &OwnRow) -> Option<(i64, RowKey)> {
+        let entity = self.schema.model().entity(own.image.key.entity);
+        let field = entity.field(entity.sequence.as_ref()?.field);
         let layouts = &self.schema.layouts;
-        layouts.current.sequence_key(&layouts.upgraded(own.clone())).ok().flatten()
+        let image = layouts.upgraded(own.clone());
+        let number =
+            image.fields.get(&field.name).and_then(Value::as_n).and_then(Number::to_i64)?;
+        Some((number, layouts.current.sequence_key(&image).ok()??))
     }
 
     /// Verifies that the number of an entity is not beyond its sequence.
@@ -22,9 +27,7 @@ impl Verifier<'_> {
         seen: &Seen,
         findings: &mut Vec<Finding>,
     ) -> Result<(), Error> {
-        let (Some(number), Some(key)) = (self.assigned(own), self.sequence_key(own)) else {
-            return Ok(());
-        };
+        let Some((number, key)) = self.numbered_by(own) else { return Ok(()) };
         // A program may have set it; a sequence begins at 1.
         if number < 1 {
             return Ok(());
@@ -50,13 +53,5 @@ impl Verifier<'_> {
         let problem = Problem::SequenceBehind { number };
         findings.push(self.finding(Some(&own.image.key), problem, remedy));
         Ok(())
-    }
-
-    /// The number that an entity has from a sequence.
-    fn assigned(&self, own: &OwnRow) -> Option<i64> {
-        let entity = self.schema.model().entity(own.image.key.entity);
-        let field = entity.field(entity.sequence.as_ref()?.field);
-        let fields = self.schema.layouts.upgraded(own.clone()).fields;
-        fields.get(&field.name).and_then(Value::as_n).and_then(Number::to_i64)
     }
 }

@@ -45,24 +45,19 @@ impl Decision {
     }
 
     /// The same, with a number from where it says.
-    fn numbered(self, numbering: Numbering) -> Decision {
-        match self {
-            Decision::Change(change) => {
-                Decision::Change(Box::new(Transition { numbering, ..*change }))
-            }
-            Decision::Unchanged(row) => Decision::Unchanged(row),
+    fn numbered(mut self, numbering: Numbering) -> Decision {
+        if let Decision::Change(change) = &mut self {
+            change.numbering = numbering;
         }
+        self
     }
 
     /// The same, without checking lists of references.
-    fn trusted(self) -> Decision {
-        match self {
-            Decision::Change(change) => {
-                let references = References::Trusted;
-                Decision::Change(Box::new(Transition { references, ..*change }))
-            }
-            Decision::Unchanged(row) => Decision::Unchanged(row),
+    fn trusted(mut self) -> Decision {
+        if let Decision::Change(change) = &mut self {
+            change.references = References::Trusted;
         }
+        self
     }
 }
 

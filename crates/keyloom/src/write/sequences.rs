@@ -112,6 +112,9 @@ impl<'a> WriteContext<'a> {
                 sequences.entry(key).or_default().push((numbering, after));
             }
         }
+        if sequences.is_empty() {
+            return Ok(Numbers::default());
+        }
         let partitions = sequences.keys().map(|key| key.partition.as_bytes().to_vec());
         let partitions: Vec<Vec<u8>> = partitions.collect();
         let turns = self.sequences.turns.take(&partitions, self.stamps.clock()).await?;

@@ -8,46 +8,17 @@ use keyloom::bulk::{Bulk, BulkKind, BulkOperation, BulkState};
 use keyloom::copy::{StoreSource, StoreTarget};
 use keyloom::events::{Handlers, Next};
 use keyloom::{Change, Clock, Db, Error, Filter, ListQuery, OperationKind, Options};
-use keyloom_store::{Answer, Error as StoreError, Read, Sets, Store};
+use keyloom_store::Store;
 use keyloom_testkit::pausing::{go_on, pausing};
-use keyloom_testkit::{Front, InFront, ManualClock, Random, SimDisk};
+use keyloom_testkit::{ManualClock, Random, SimDisk};
 use pollster::block_on;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
 
 use crate::cases::for_all;
 use crate::rig::{
-    assert_clean, each_store, engine_on, memory_store_at, open, open_at, plain_store,
+    assert_clean, each_store, engine_on, memory_store_at, open, open_at, plain_store, shared_store,
 };
-
-/// A store like DynamoDB: no sets, no additions, no snapshots, and processes share it.
-struct Shared(Arc<dyn Store>);
-
-impl Front for Shared {
-    fn behind(&self) -> &dyn Store {
-        &*self.0
-    }
-
-    fn sets(&self) -> Option<&dyn Sets> {
-        None
-    }
-
-    fn adds_numbers(&self) -> bool {
-        false
-    }
-
-    fn opening(&self) -> Option<u64> {
-        None
-    }
-
-    fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
-        Box::pin(async { Err(StoreError::Unsupported { what: "snapshots" }) })
-    }
-}
-
-fn shared_store(clock: &ManualClock) -> Arc<dyn Store> {
-    Arc::new(InFront(Shared(Arc::new(memory_store_at(clock)))))
-}
 
 /// `applied` is written by bulk changes alone. Many of them are refused: `points` has a limit, and an
 /// item with a note cannot be deleted.

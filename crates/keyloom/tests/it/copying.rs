@@ -7,10 +7,10 @@ use std::time::Duration;
 use keyloom::copy::{StoreSource, StoreTarget, Summary, summarize};
 use keyloom::events::Job;
 use keyloom::{Change, Clock, Db, Error, Filter, Idempotent, Options, Record};
-use keyloom_store::{Answer, Error as StoreError, Read, Sets, Store};
+use keyloom_store::Store;
 use keyloom_testkit::model::drafts;
 use keyloom_testkit::pausing::{interleave, pausing, stop_after};
-use keyloom_testkit::{Front, InFront, ManualClock, Random};
+use keyloom_testkit::{InFront, ManualClock, Random};
 use pollster::block_on;
 use proptest::prelude::*;
 use serde_json::json;
@@ -19,38 +19,11 @@ use crate::cases::for_all;
 use crate::contents::{Look, first_layout, raw_rows};
 use crate::crash::{ROOMS, large_family};
 use crate::histories::take_step;
-use crate::rig::{assert_clean, end_deletions, engine_at, fold, memory_store_at, open_at};
+use crate::rig::{
+    assert_clean, end_deletions, engine_at, fold, memory_store_at, open_at, shared_store,
+};
 use crate::strict_rig::{SharedTable, rules};
 use crate::world::{Depth, Readable, World};
-
-/// A store like DynamoDB: no sets, no additions, no snapshots, and processes share it.
-struct Shared(Arc<dyn Store>);
-
-impl Front for Shared {
-    fn behind(&self) -> &dyn Store {
-        &*self.0
-    }
-
-    fn sets(&self) -> Option<&dyn Sets> {
-        None
-    }
-
-    fn adds_numbers(&self) -> bool {
-        false
-    }
-
-    fn opening(&self) -> Option<u64> {
-        None
-    }
-
-    fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
-        Box::pin(async { Err(StoreError::Unsupported { what: "snapshots" }) })
-    }
-}
-
-fn shared(clock: &ManualClock) -> Arc<dyn Store> {
-    Arc::new(InFront(Shared(Arc::new(memory_store_at(clock)))))
-}
 
 fn embedded(clock: &ManualClock) -> Arc<dyn Store> {
     Arc::new(memory_store_at(clock))
@@ -95,14 +68,14 @@ fn copies_of_random_histories_answer_every_query_as_their_source_does() {
         let (model, mut random) = (draft.text(), Random::new(seed));
         let clock = ManualClock::new();
         let mut first: Arc<dyn Store> =
-            if random.chance(1, 2) { embedded(&clock) } else { shared(&clock) };
+            if random.chance(1, 2) { embedded(&clock) } else { shared_store(&clock) };
         let mut world = World::new(&model, first.clone(), &clock);
         for round in 0..3 {
             (0..steps).for_each(|_| take_step(&mut world, &mut random));
             let to = match (random.below(4), round) {
                 (0, _) => Arc::new(engine_at(&world.clock)),
                 (1, _) | (_, 1) => embedded(&world.clock),
-                _ => shared(&world.clock),
+                _ => shared_store(&world.clock),
             };
             let before = summary(&first, &world.clock);
             assert_eq!(copied(&first, &to, &world.clock), before);
@@ -121,8 +94,8 @@ fn interrupted_copies_continue_where_they_stopped() {
         let (model, mut random) = (draft.text(), Random::new(seed));
         let clock = ManualClock::new();
         let (from, to) = match random.chance(1, 2) {
-            true => (embedded(&clock), shared(&clock)),
-            false => (shared(&clock), embedded(&clock)),
+            true => (embedded(&clock), shared_store(&clock)),
+            false => (shared_store(&clock), embedded(&clock)),
         };
         let mut world = World::new(&model, from.clone(), &clock);
         (0..steps).for_each(|_| take_step(&mut world, &mut random));
@@ -214,7 +187,7 @@ fn filled(store: &Arc<dyn Store>, clock: &ManualClock) -> (Db, Vec<Option<Record
 fn a_copy_keeps_versions_jobs_cursors_and_idempotency_records() {
     for is_back in [false, true] {
         let clock = ManualClock::new();
-        let stores = [embedded(&clock), shared(&clock)];
+        let stores = [embedded(&clock), shared_store(&clock)];
         let [from, to] = if is_back { [1, 0] } else { [0, 1] }.map(|index| stores[index].clone());
         let (old, records) = filled(&from, &clock);
         let list = |db: &Db| db.list("task", "open").by("shop", "s1").limit(5);
@@ -298,7 +271,7 @@ fn consumers_of_a_copy_get_no_event_of_what_was_copied() {
 #[test]
 fn a_target_with_data_is_refused_and_not_changed() {
     let clock = ManualClock::new();
-    let (from, to) = (embedded(&clock), shared(&clock));
+    let (from, to) = (embedded(&clock), shared_store(&clock));
     filled(&from, &clock);
     block_on(open_at(ROOMS, to.clone(), &clock));
     let before = raw_rows(&*to);
@@ -310,7 +283,7 @@ fn a_target_with_data_is_refused_and_not_changed() {
 #[test]
 fn an_unfinished_copy_continues_from_the_same_source_only() {
     let clock = ManualClock::new();
-    let (from, other, to) = (embedded(&clock), embedded(&clock), shared(&clock));
+    let (from, other, to) = (embedded(&clock), embedded(&clock), shared_store(&clock));
     filled(&from, &clock);
     filled(&other, &clock);
     let old = block_on(source(&from, &clock)).expect("it opens");
@@ -327,7 +300,7 @@ fn an_unfinished_copy_continues_from_the_same_source_only() {
 #[test]
 fn writes_to_a_source_without_snapshots_are_noticed() {
     let clock = ManualClock::new();
-    let (from, to) = (shared(&clock), embedded(&clock));
+    let (from, to) = (shared_store(&clock), embedded(&clock));
     let (db, _) = filled(&from, &clock);
     let old = block_on(source(&from, &clock)).expect("it opens");
     let target = block_on(StoreTarget::begin(&old, to.clone(), options(&clock), 3));
@@ -345,7 +318,7 @@ fn writes_to_a_source_without_snapshots_are_noticed() {
 #[test]
 fn a_copy_that_was_paused_writes_nothing_after_another_has_finished() {
     let clock = ManualClock::new();
-    let (from, to) = (embedded(&clock), shared(&clock));
+    let (from, to) = (embedded(&clock), shared_store(&clock));
     filled(&from, &clock);
     let old = block_on(source(&from, &clock)).expect("it opens");
     let target = block_on(StoreTarget::begin(&old, to.clone(), options(&clock), 3));
@@ -363,7 +336,7 @@ fn a_copy_that_was_paused_writes_nothing_after_another_has_finished() {
 fn a_deletion_that_is_under_way_is_completed_or_canceled_in_the_copy() {
     for pauses in (0..).step_by(7) {
         let clock = ManualClock::new();
-        let (from, to) = (embedded(&clock), shared(&clock));
+        let (from, to) = (embedded(&clock), shared_store(&clock));
         let db = block_on(open_at(ROOMS, from.clone(), &clock));
         large_family(&db);
         let contents = |store: &Arc<dyn Store>| {

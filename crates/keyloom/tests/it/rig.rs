@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use keyloom::events::{Handlers, Next};
 use keyloom::{Clock, Db, MatchingUse, Options, Repair};
-use keyloom_store::{Background, Engine, MemoryStore, Options as EngineOptions, Sets, Store};
+use keyloom_store::{
+    Answer, Background, Engine, Error as StoreError, MemoryStore, Options as EngineOptions, Read,
+    Sets, Store,
+};
 use keyloom_testkit::{Front, InFront, ManualClock, SimDisk};
 use pollster::block_on;
 
@@ -142,4 +145,34 @@ pub(crate) fn open_any(model: &str, store: &Arc<dyn Store>, clock: &ManualClock)
     let (clock, matching) = (Arc::new(clock.clone()), MatchingUse::Rows);
     let options = Options { clock, matching, allow_older_model: true, ..Options::default() };
     block_on(Db::open_with(model, store.clone(), options)).expect("it opens")
+}
+
+/// A store like DynamoDB: no sets, no additions, no snapshots, and processes share it.
+struct Shared(Arc<dyn Store>);
+
+impl Front for Shared {
+    fn behind(&self) -> &dyn Store {
+        &*self.0
+    }
+
+    fn sets(&self) -> Option<&dyn Sets> {
+        None
+    }
+
+    fn adds_numbers(&self) -> bool {
+        false
+    }
+
+    fn opening(&self) -> Option<u64> {
+        None
+    }
+
+    fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
+        Box::pin(async { Err(StoreError::Unsupported { what: "snapshots" }) })
+    }
+}
+
+/// A store that processes share, in memory.
+pub(crate) fn shared_store(clock: &ManualClock) -> Arc<dyn Store> {
+    Arc::new(InFront(Shared(Arc::new(memory_store_at(clock)))))
 }

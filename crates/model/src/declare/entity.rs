@@ -11,7 +11,7 @@ use crate::declared::{
 };
 use crate::error::Reporter;
 use crate::field_spec;
-use crate::parse::NodeKind;
+use crate::parse::{Entry, NodeKind};
 use crate::source::Word;
 
 /// Maximum number of filters of an entity: each is a posting list, and one for each bit of a number.
@@ -112,25 +112,29 @@ fn fields(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredField> {
 }
 
 fn patterns(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredPattern> {
-    let mut patterns = vec![];
     let limit = Limit { what: "patterns", max: PATTERNS_MAX };
-    for entry in limit.apply(keys.table("pattern", reporter), reporter) {
-        let pattern = text(entry, reporter);
-        let field = entry.key.clone();
-        patterns.extend(pattern.map(|pattern| DeclaredPattern { field, pattern }));
-    }
-    patterns
+    let patterns = texts("pattern", limit, keys, reporter).into_iter();
+    patterns.map(|(field, pattern)| DeclaredPattern { field, pattern }).collect()
 }
 
 fn renamed(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredRename> {
-    let mut renamed = vec![];
     let limit = Limit { what: "renamed fields", max: FIELDS_MAX };
-    for entry in limit.apply(keys.table("renamed", reporter), reporter) {
-        let earlier = text(entry, reporter);
-        let field = entry.key.clone();
-        renamed.extend(earlier.map(|earlier| DeclaredRename { field, earlier }));
+    let renamed = texts("renamed", limit, keys, reporter).into_iter();
+    renamed.map(|(field, earlier)| DeclaredRename { field, earlier }).collect()
+}
+
+/// The entries of a table of texts.
+fn texts(
+    key: &'static str,
+    limit: Limit<'_>,
+    keys: &Keys<'_>,
+    reporter: &mut Reporter<'_>,
+) -> Vec<(Word, Word)> {
+    let mut texts = vec![];
+    for entry in limit.apply(keys.table(key, reporter), reporter) {
+        texts.extend(text(entry, reporter).map(|text| (entry.key.clone(), text)));
     }
-    renamed
+    texts
 }
 
 fn removed(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<Word> {
@@ -144,10 +148,7 @@ fn transitions(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredTran
     for entry in keys.table("transitions", reporter) {
         let mut allowed = vec![];
         for from in table(entry, reporter).unwrap_or_default() {
-            let to = KeyedValue::from(from).elements("a list of members", reporter);
-            let to = to.unwrap_or_default();
-            let to = to.iter().filter_map(|value| value.text(reporter)).collect();
-            allowed.push((from.key.clone(), to));
+            allowed.push((from.key.clone(), words_of(from, "a list of members", reporter)));
         }
         transitions.push(DeclaredTransitions { field: entry.key.clone(), allowed });
     }
@@ -157,12 +158,16 @@ fn transitions(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredTran
 fn sequences(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredSequence> {
     let mut sequences = vec![];
     for entry in keys.table("sequence", reporter) {
-        let by = KeyedValue::from(entry).elements("a list of fields", reporter);
-        let by = by.unwrap_or_default();
-        let by = by.iter().filter_map(|value| value.text(reporter)).collect();
+        let by = words_of(entry, "a list of fields", reporter);
         sequences.push(DeclaredSequence { field: entry.key.clone(), by });
     }
     sequences
+}
+
+/// The texts of a list.
+fn words_of(entry: &Entry, expected: &'static str, reporter: &mut Reporter<'_>) -> Vec<Word> {
+    let elements = KeyedValue::from(entry).elements(expected, reporter).unwrap_or_default();
+    elements.iter().filter_map(|value| value.text(reporter)).collect()
 }
 
 fn uniques(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredUnique> {
