@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use keyloom_store::{
     Answer, BatchGet, BatchGot, ColumnPart, Consistency, Get, ListSets, Page, Query, Read,
-    ReadColumn, ReadSet, Scan, SetName, SetPart, SetSize, Sets, TableDescription, TableName,
+    ReadColumn, ReadSet, Scan, SeqNo, SetName, SetPart, SetSize, Sets, TableDescription, TableName,
     TransactGet,
 };
 use keyloom_value::Item;
@@ -161,8 +161,8 @@ impl<S: Read + ?Sized> Read for Metered<S> {
         })
     }
 
-    fn is_snapshot(&self) -> bool {
-        self.store.is_snapshot()
+    fn as_of(&self) -> Option<SeqNo> {
+        self.store.as_of()
     }
 
     fn sets(&self) -> Option<&dyn Sets> {

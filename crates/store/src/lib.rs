@@ -78,6 +78,7 @@ mod request;
 mod returned;
 mod segment;
 mod set;
+mod signal;
 mod slice;
 mod store;
 mod table;

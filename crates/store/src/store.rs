@@ -7,7 +7,7 @@ use keyloom_value::Item;
 use crate::limits::GLOBAL_INDEXES_MAX;
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Get, Page, Put, Query,
-    ReadChanges, Scan, Sets, Shard, TableDescription, TableName, TableSpec, TransactGet,
+    ReadChanges, Scan, SeqNo, Sets, Shard, TableDescription, TableName, TableSpec, TransactGet,
     TransactWrite, UpdateItem,
 };
 
@@ -39,9 +39,14 @@ pub trait Read: Send + Sync {
     fn sets(&self) -> Option<&dyn Sets> {
         None
     }
+    /// The point in time that all calls read, in a snapshot: the sequence number after every change
+    /// that it contains.
+    fn as_of(&self) -> Option<SeqNo> {
+        None
+    }
     /// Whether all calls read the same point in time, so that their results are consistent.
     fn is_snapshot(&self) -> bool {
-        false
+        self.as_of().is_some()
     }
 }
 
@@ -78,6 +83,11 @@ pub trait Store: Read {
     fn shards(&self, table: TableName) -> Answer<'_, Vec<Shard>>;
     /// Returns changes of a table.
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage>;
+    /// Waits until there may be changes after this one. `None` if the store cannot tell: then its feed
+    /// must be polled.
+    fn when_changed(&self, _after: SeqNo) -> Option<Answer<'_, ()>> {
+        None
+    }
     /// Returns a number that identifies this opening of the store, if no other process can have it
     /// open: work that an earlier opening began and did not finish is then certainly abandoned.
     /// `None` if processes share the store.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use keyloom_store::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Get, Page, Put, Query,
-    Read, ReadChanges, Scan, Sets, Shard, Store, TableDescription, TableName, TableSpec,
+    Read, ReadChanges, Scan, SeqNo, Sets, Shard, Store, TableDescription, TableName, TableSpec,
     TransactGet, TransactWrite, UpdateItem,
 };
 use keyloom_value::Item;
@@ -45,6 +45,10 @@ macro_rules! calls {
                 self.behind().adds_numbers()
             }
 
+            fn when_changed(&self, after: SeqNo) -> Option<Answer<'_, ()>> {
+                self.behind().when_changed(after)
+            }
+
             fn indexes_max(&self) -> usize {
                 self.behind().indexes_max()
             }
@@ -78,6 +82,10 @@ macro_rules! calls {
 
             fn adds_numbers(&self) -> bool {
                 self.0.adds_numbers()
+            }
+
+            fn when_changed(&self, after: SeqNo) -> Option<Answer<'_, ()>> {
+                self.0.when_changed(after)
             }
 
             fn indexes_max(&self) -> usize {

@@ -13,8 +13,8 @@ use crate::limits::OWN_GLOBAL_INDEXES_MAX;
 use crate::slice::{Interrupt, interruptible, leave_interrupting, yield_point};
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Damage, Delete,
-    Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName,
-    SetPart, SetSize, Sets, Shard, Store, TableDescription, TableName, TableSpec, Time,
+    Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SeqNo,
+    SetName, SetPart, SetSize, Sets, Shard, Store, TableDescription, TableName, TableSpec, Time,
     TransactGet, TransactWrite, UpdateItem,
 };
 
@@ -494,6 +494,19 @@ impl Store for Engine {
             let changes = feed::changes(view, ids, (&files.log, synced), &read);
             changes.inspect_err(|error| self.shared.found_damage.note_error(error))
         })
+    }
+
+    fn when_changed(&self, after: SeqNo) -> Option<Answer<'_, ()>> {
+        let shared = &self.shared;
+        let has_changed = move || {
+            let (files, view) = shared.current();
+            let synced = CommitNo(files.synced.load(Ordering::Acquire));
+            feed::has_after(after, view.applied, synced)
+        };
+        Some(Box::pin(async move {
+            shared.feed.wait_until(has_changed).await;
+            Ok(())
+        }))
     }
 
     /// The directory is locked, and an engine that has written anything is next opened at a later

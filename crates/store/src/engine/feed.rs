@@ -30,6 +30,11 @@ pub(crate) fn shards(view: &View, ids: StoreIds, name: &TableName) -> Result<Vec
     }
 }
 
+/// Whether there are durable changes after this one.
+pub(crate) fn has_after(after: SeqNo, applied: CommitNo, synced: CommitNo) -> bool {
+    end_of(applied.min(synced)) > after
+}
+
 /// Returns durable changes: up to `synced`, which a relaxed store reaches a little later than its
 /// readers do. Changes that a crash could still take back must not be delivered.
 pub(crate) fn changes(
@@ -165,7 +170,7 @@ fn seq_no(commit: CommitNo, index: usize) -> SeqNo {
 }
 
 /// Returns the sequence number after every change of a commit.
-fn end_of(commit: CommitNo) -> SeqNo {
+pub(crate) fn end_of(commit: CommitNo) -> SeqNo {
     seq_no(commit, (1 << CHANGE_BITS) - 1)
 }
 

@@ -8,9 +8,10 @@ use crate::limits::BATCH_GET_BYTES_MAX;
 use crate::slice::Interrupt;
 use crate::{
     Answer, BatchGet, BatchGot, Error, Get, IndexDescription, IndexState, Page, Query, Read, Scan,
-    Sets, TableDescription, TableName, TransactGet, validate,
+    SeqNo, Sets, TableDescription, TableName, TransactGet, validate,
 };
 
+use super::feed;
 use super::format::{BuildState, NameCache, SpaceId, Stats, SystemKey, TableRecord};
 use super::view::View;
 use super::walk;
@@ -48,8 +49,8 @@ impl Read for View {
         Some(self)
     }
 
-    fn is_snapshot(&self) -> bool {
-        true
+    fn as_of(&self) -> Option<SeqNo> {
+        Some(feed::end_of(self.applied))
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
+use crate::signal::Signal;
 use crate::{Damage, Error, Failure, Time};
 
 use super::background_scrub::{BackgroundScrub, ScrubTarget};
@@ -52,6 +53,8 @@ pub(crate) struct Shared {
     pub(crate) metrics: Metrics,
     pub(crate) scrub: BackgroundScrub,
     pub(crate) found_damage: FoundDamage,
+    /// Notified when the feed may have new changes.
+    pub(crate) feed: Signal,
     /// The lock of the directory; dropped after everything above it.
     _lock: Box<dyn Send + Sync>,
 }
@@ -95,6 +98,7 @@ impl Shared {
             metrics: Metrics::default(),
             scrub: BackgroundScrub::default(),
             found_damage: FoundDamage::default(),
+            feed: Signal::default(),
             _lock: lock,
         }
     }
@@ -127,6 +131,7 @@ impl Shared {
             debug_assert!(current.view.applied <= view.applied, "readers go back in time");
             std::mem::replace(&mut current.view, view)
         };
+        self.feed.notify();
         // Dropping a view can take time; readers need not wait for it.
         drop(before);
     }
@@ -305,7 +310,10 @@ impl Shared {
 
     /// Syncs the log, from outside the committer.
     pub(crate) fn sync_log(&self) -> Result<(), Error> {
-        self.files().sync_log(&self.metrics)
+        self.files().sync_log(&self.metrics)?;
+        // The changes of a relaxed store are in the feed once they are synced.
+        self.feed.notify();
+        Ok(())
     }
 
     fn lock_failure(&self) -> MutexGuard<'_, Option<Arc<Failure>>> {

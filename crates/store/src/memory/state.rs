@@ -229,12 +229,15 @@ impl State {
         };
         let later = self.table(&read.table)?.changes.iter().filter(|change| change.seq > after);
         let changes: Vec<_> = later.take(read.limit).cloned().collect();
-        let next = changes.last().map_or(after, |change| change.seq);
+        let next = match changes.last() {
+            Some(last) if changes.len() == read.limit => last.seq,
+            Some(_) | None => after.max(self.newest()),
+        };
         Ok(ChangePage { changes, next, is_ended: false })
     }
 
     /// Returns the sequence number after every change so far.
-    fn newest(&self) -> SeqNo {
+    pub(super) fn newest(&self) -> SeqNo {
         seq_no(self.commits, u8::MAX.into())
     }
 

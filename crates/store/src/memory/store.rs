@@ -7,11 +7,12 @@ use keyloom_value::Item;
 use super::state::State;
 use super::{column, page, set};
 use crate::limits::OWN_GLOBAL_INDEXES_MAX;
+use crate::signal::Signal;
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Clock, ColumnPart, Delete, Get,
-    ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SetName, SetPart,
-    SetSize, Sets, Shard, Store, TableDescription, TableName, TableSpec, TransactGet,
-    TransactWrite, UpdateItem,
+    ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SeqNo, SetName,
+    SetPart, SetSize, Sets, Shard, Store, TableDescription, TableName, TableSpec, Time,
+    TransactGet, TransactWrite, UpdateItem,
 };
 
 /// A store in memory that is obviously correct.
@@ -22,18 +23,28 @@ use crate::{
 pub struct MemoryStore {
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
+    /// Whether nothing changes any more.
+    is_frozen: bool,
+    /// Notified after every write.
+    feed: Signal,
 }
 
 impl MemoryStore {
     /// Creates a store without tables.
     pub fn new(clock: Arc<dyn Clock>) -> MemoryStore {
-        MemoryStore { clock, state: Mutex::default() }
+        MemoryStore { clock, state: Mutex::default(), is_frozen: false, feed: Signal::default() }
     }
 
     /// Deletes the items whose time to live has ended; returns how many.
     pub fn expire(&self) -> usize {
         // Only existing tables are visited, so this cannot fail.
-        self.state().expire(self.clock.now()).unwrap_or_default()
+        self.write(State::expire).unwrap_or_default()
+    }
+
+    fn write<T>(&self, write: impl FnOnce(&mut State, Time) -> T) -> T {
+        let done = write(&mut self.state(), self.clock.now());
+        self.feed.notify();
+        done
     }
 
     /// Ignores poisoning: a call that panicked has either changed nothing yet or finished.
@@ -43,6 +54,10 @@ impl MemoryStore {
 }
 
 impl Read for MemoryStore {
+    fn as_of(&self) -> Option<SeqNo> {
+        self.is_frozen.then(|| self.state().newest())
+    }
+
     fn list_tables(&self) -> Answer<'_, Vec<TableName>> {
         Box::pin(async move { Ok(self.state().tables.keys().cloned().collect()) })
     }
@@ -113,31 +128,41 @@ impl Store for MemoryStore {
     }
 
     fn put(&self, put: Put) -> Answer<'_, Option<Item>> {
-        Box::pin(async move { self.state().put(put, self.clock.now()) })
+        Box::pin(async move { self.write(|state, now| state.put(put, now)) })
     }
 
     fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
-        Box::pin(async move { self.state().update(update, self.clock.now()) })
+        Box::pin(async move { self.write(|state, now| state.update(update, now)) })
     }
 
     fn delete(&self, delete: Delete) -> Answer<'_, Option<Item>> {
-        Box::pin(async move { self.state().delete(delete, self.clock.now()) })
+        Box::pin(async move { self.write(|state, now| state.delete(delete, now)) })
     }
 
     fn batch_write(&self, batch: BatchWrite) -> Answer<'_, BatchWrite> {
-        Box::pin(async move { self.state().batch_write(&batch, self.clock.now()) })
+        Box::pin(async move { self.write(|state, now| state.batch_write(&batch, now)) })
     }
 
     fn transact_write(&self, transaction: TransactWrite) -> Answer<'_, ()> {
-        Box::pin(async move { self.state().transact_write(transaction, self.clock.now()) })
+        Box::pin(async move { self.write(|state, now| state.transact_write(transaction, now)) })
     }
 
     fn snapshot(&self) -> Answer<'_, Arc<dyn Read>> {
         Box::pin(async move {
             let state = Mutex::new(self.state().clone());
-            let frozen: Arc<dyn Read> = Arc::new(MemoryStore { clock: self.clock.clone(), state });
+            let (clock, feed) = (self.clock.clone(), Signal::default());
+            let frozen: Arc<dyn Read> =
+                Arc::new(MemoryStore { clock, state, is_frozen: true, feed });
             Ok(frozen)
         })
+    }
+
+    fn when_changed(&self, after: SeqNo) -> Option<Answer<'_, ()>> {
+        let has_changed = move || self.state().newest() > after;
+        Some(Box::pin(async move {
+            self.feed.wait_until(has_changed).await;
+            Ok(())
+        }))
     }
 
     fn adds_numbers(&self) -> bool {
