@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use keyloom_model::{Entity, EntityId, Model};
-use keyloom_query::{CursorKey, Reader};
+use keyloom_query::{CursorKey, Dependencies, Reader};
 use keyloom_store::{Clock, Read, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
@@ -15,6 +15,7 @@ use crate::bulk::Bulks;
 use crate::error::Error;
 use crate::events::{Checkpoints, Heart, Lags};
 use crate::explain::Watch;
+use crate::live::Hub;
 use crate::ordinals::Ordinals;
 use crate::schema::{Head, Opened, Schema, Stored, complete_switch, open_schema, reopen_schema};
 use crate::scope::Scope;
@@ -46,6 +47,8 @@ pub struct Db {
     pub(crate) watch: Option<Arc<Watch>>,
     /// The snapshot that reads use; without it, each read sees the current state.
     pub(crate) snapshot: Option<Snapshot>,
+    /// Where to note what is read, for live reads.
+    pub(crate) noted: Option<Arc<Dependencies>>,
 }
 
 /// A snapshot of the store, and the schema from before it was taken: lists that became ready later
@@ -59,7 +62,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     /// The snapshot of a database, or a new one; `None` if the store has no snapshots or the reads
     /// are recorded.
-    async fn take(db: &Db) -> Result<Option<Snapshot>, Error> {
+    pub(crate) async fn take(db: &Db) -> Result<Option<Snapshot>, Error> {
         match (&db.snapshot, &db.watch) {
             (Some(snapshot), _) => Ok(Some(snapshot.clone())),
             (None, Some(_)) => Ok(None),
@@ -148,6 +151,8 @@ pub(crate) struct Shared {
     pub(crate) writes: AtomicU64,
     /// How far consumers were behind when that was last measured.
     pub(crate) lags: Lags,
+    /// Live reads, and who reads the feed for them.
+    pub(crate) hub: Hub,
     /// Whether the last import created all of its entities.
     pub(crate) imports_are_new: AtomicBool,
     /// The fence of this process, where others share the store.
@@ -161,7 +166,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// Returns the database of a tenant, or of all.
     pub(crate) fn db(self: &Arc<Shared>, tenant: Option<Value>) -> Db {
-        Db { shared: self.clone(), tenant, watch: None, snapshot: None }
+        Db { shared: self.clone(), tenant, watch: None, snapshot: None, noted: None }
     }
 
     async fn open(model: &str, store: Arc<dyn Store>, options: Options) -> Result<Shared, Error> {
@@ -204,6 +209,7 @@ impl Shared {
             heart: Heart::default(),
             writes: AtomicU64::new(0),
             lags: Lags::default(),
+            hub: Hub::default(),
             imports_are_new: AtomicBool::new(true),
             cursor_key: opened.cursor_key,
             fence,

@@ -54,7 +54,8 @@ impl Db {
 
     /// The reader of a caller: one that is recorded, or of a snapshot, if that was asked for.
     pub(crate) fn reader<'a>(&'a self, schema: &'a Schema) -> Reader<'a> {
-        let reader = self.shared.reader(schema);
+        let noted = self.noted.as_deref();
+        let reader = Reader { noted, ..self.shared.reader(schema) };
         match (&self.watch, &self.snapshot) {
             (Some(watch), _) => Reader { store: &watch.store, ..reader },
             (None, Some(snapshot)) => Reader { store: &*snapshot.store, ..reader },

@@ -127,6 +127,7 @@ impl Export {
             table: &self.shared.table,
             layout: &self.schema.layouts.current,
             now_ms: self.now_ms,
+            noted: None,
         };
         let own = self.schema.layouts.current.read_own(row).map_err(Error::damaged)?;
         let key = &own.image.key;

@@ -120,6 +120,8 @@ mod export;
 mod filter;
 mod idempotent;
 mod import;
+// A public module, so that what belongs to live reads is found in one place.
+pub mod live;
 mod ordinals;
 mod read;
 mod record;

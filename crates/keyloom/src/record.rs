@@ -100,6 +100,10 @@ impl Record {
         item
     }
 
+    pub(crate) fn into_image(self) -> Image {
+        self.image
+    }
+
     fn declared(&self) -> &Entity {
         self.schema.model().entity(self.image.key.entity)
     }

@@ -12,6 +12,7 @@
 //!   [`Reader::around`]: a page of a leaderboard, one entry of it, and its neighbours;
 //! - [`Reader::family`], [`Reader::children`], [`Reader::first_children`]: a parent with its children;
 //! - [`Reader::explain`]: how a page was found; on a [`Metered`] store, what is read for it;
+//! - [`Dependencies`]: what reads depend on, and whether an [`EntityChange`] affects them;
 //! - [`Reader::links`], [`Reader::expired`]: what the write path needs to know before it deletes.
 //!
 //! Entities that have expired, or that a deletion has taken, are invisible ([`Reader::get_any`]
@@ -58,7 +59,7 @@
 //!     }
 //! }
 //!
-//! let reader = Reader { store: &store, table: &table, layout: &layout, now_ms: 0 };
+//! let reader = Reader { store: &store, table: &table, layout: &layout, now_ms: 0, noted: None };
 //! let cursors = CursorKey::new([7; 32]);
 //! let request = ListRequest { limit: 2, ..ListRequest::new(task, ranked) };
 //! let page = block_on(reader.list(&request, &cursors, None))?;
@@ -95,6 +96,9 @@ mod count_windows;
 mod cursor;
 mod cursor_error;
 mod deletion;
+mod dependencies;
+mod dependency;
+mod entity_change;
 mod error;
 mod expired;
 mod explain;
@@ -126,6 +130,7 @@ mod request_error;
 mod span;
 mod strategy;
 mod taken;
+mod topic;
 mod total;
 mod value_range;
 mod values;
@@ -139,6 +144,8 @@ pub use count_request::{CountNumber, CountPage, CountRequest, WindowRange};
 pub use cursor::CursorKey;
 pub use cursor_error::CursorError;
 pub use deletion::{DeletionState, deletion_key};
+pub use dependencies::Dependencies;
+pub use entity_change::EntityChange;
 pub use error::Error;
 pub use expired::ExpiredPage;
 pub use explain::{Explanation, ListReads, OneByOne, Plan};
@@ -152,6 +159,7 @@ pub use range::Range;
 pub use reader::Reader;
 pub use request_error::RequestError;
 pub use strategy::{Ran, Strategy};
+pub use topic::Topic;
 pub use total::Total;
 pub use value_range::ValueRange;
 pub use values::{Counted, Resume, ValueCount, ValuePage};

@@ -7,6 +7,7 @@
 use keyloom_value::KeyBytes;
 
 use crate::bound::{PageBound, Toward};
+use crate::dependency::{Dependency, PageRead};
 use crate::fingerprint::{Fingerprint, ListIdentity};
 use crate::list_part::ListPart;
 use crate::list_scan::ListScan;
@@ -42,6 +43,7 @@ impl ListQuery<'_> {
             Some(bound) => span.beyond(bound, direction),
             None => span,
         };
+        let whole = span.clone();
         let (lists, of) = (reader.layout.lists(), (request.entity, request.list));
         // The same holds for partitions of shards.
         let shards = partition.as_ref().and_then(|partition| lists.shards(of, partition).ok());
@@ -53,6 +55,11 @@ impl ListQuery<'_> {
             true => End::Exhausted,
             false => scan.read(begin.as_ref()).await?,
         };
+        let left = match end {
+            End::Exhausted => Span::EMPTY,
+            End::Limit | End::Budget => scan.left(),
+        };
+        reader.note(|| Dependency::Page(PageRead { request: request.clone(), span: whole, left }));
         let last = match end {
             End::Exhausted => None,
             End::Limit | End::Budget => scan.end,

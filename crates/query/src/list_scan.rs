@@ -13,6 +13,7 @@ use crate::list_part::{Entry, ListPart};
 use crate::nodes::{Node, Search};
 use crate::ordinal::Ordinals;
 use crate::partition::MergedPage;
+use crate::span::Span;
 use crate::strategy::{Chosen, Ran};
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
 use crate::{End, Error, Filter, ListRequest, Reader};
@@ -26,6 +27,8 @@ pub(crate) struct ListScan<'s> {
     /// Behind the last entity that was decided on: where the page ends.
     pub(crate) end: Option<PageBound>,
     pub(crate) found: Vec<OwnRow>,
+    /// The position of an entity beyond the page, because of which more follow.
+    pub(crate) follower: Option<Vec<u8>>,
     /// How many entities beyond the page are looked for, to know whether more follow.
     ahead: usize,
     pub(crate) state: ReadState,
@@ -58,6 +61,7 @@ impl<'s> ListScan<'s> {
             part,
             end: None,
             found: vec![],
+            follower: None,
             ahead: 0,
             state: ReadState::default(),
             hidden: Hidden::default(),
@@ -84,6 +88,15 @@ impl<'s> ListScan<'s> {
             }
         }
         Err(Error::Unanswered { rows: 1 })
+    }
+
+    /// The positions that were not looked at for the page.
+    pub(crate) fn left(&self) -> Span {
+        let left = self.part.span.clone();
+        match &self.follower {
+            Some(position) => left.after(position, self.part.direction),
+            None => left,
+        }
     }
 
     /// Starts to look for one entity beyond the page.
@@ -204,6 +217,7 @@ impl<'s> ListScan<'s> {
         let mut left = entries;
         while !left.is_empty() {
             if self.wanted() == 0 {
+                self.follower = left.first().map(|entry| entry.position.clone());
                 return Ok(Some(End::Limit));
             }
             let (some, rest) = left.split_at(left.len().min(self.wanted()).min(BATCH_MAX));

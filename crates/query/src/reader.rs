@@ -12,6 +12,7 @@ use crate::board::BoardQuery;
 use crate::chunks::ChunkView;
 use crate::count::CountQuery;
 use crate::deletion::deletion_state;
+use crate::dependency::Dependency;
 use crate::expired::Expired;
 use crate::explain::explain;
 use crate::family::ChildrenQuery;
@@ -27,7 +28,7 @@ use crate::values::ValuesQuery;
 use crate::visible::has_expired;
 use crate::{
     BoardPage, BoardRequest, ChildrenPage, CountPage, CountRequest, Counted, CursorKey,
-    DeletionState, Error, ExpiredPage, Explanation, Family, FamilyRequest, LinksPage,
+    DeletionState, Dependencies, Error, ExpiredPage, Explanation, Family, FamilyRequest, LinksPage,
     LinksPosition, ListPage, ListRequest, Ran, Ranked, ReadCost, Resume, Total, UniqueRequest,
     ValuePage,
 };
@@ -43,6 +44,8 @@ pub struct Reader<'a> {
     pub layout: &'a Layout,
     /// The current time, in milliseconds since 1970: what has expired by then is invisible.
     pub now_ms: i64,
+    /// Where to note what is read, if anybody wants to know.
+    pub noted: Option<&'a Dependencies>,
 }
 
 impl<'a> Reader<'a> {
@@ -53,6 +56,7 @@ impl<'a> Reader<'a> {
     ///
     /// If the store fails, or the row is damaged.
     pub async fn get(&self, key: &EntityKey) -> Result<Option<OwnRow>, Error> {
+        self.note(|| Dependency::Entity(key.clone()));
         Entities { reader: self }.get(key).await
     }
 
@@ -72,6 +76,7 @@ impl<'a> Reader<'a> {
     ///
     /// If the store fails, or a row is damaged.
     pub async fn get_many(&self, keys: &[EntityKey]) -> Result<Vec<Option<OwnRow>>, Error> {
+        keys.iter().for_each(|key| self.note(|| Dependency::Entity(key.clone())));
         Entities { reader: self }.get_many(keys).await
     }
 
@@ -97,7 +102,7 @@ impl<'a> Reader<'a> {
     ///
     /// If the request is invalid.
     pub fn is_listed(&self, request: &ListRequest, image: &Image) -> Result<bool, Error> {
-        Listed { reader: self, request }.has(image)
+        Listed { layout: self.layout, request }.has(image)
     }
 
     /// Returns the entity that has these values of a unique, if it exists and is visible. Two reads.
@@ -106,7 +111,10 @@ impl<'a> Reader<'a> {
     ///
     /// If the values do not fit the fields, the store fails, or a row is damaged.
     pub async fn find(&self, request: &UniqueRequest) -> Result<Option<OwnRow>, Error> {
-        UniqueQuery::new(self, request)?.find().await
+        self.note(|| Dependency::Unique(request.clone()));
+        let found = UniqueQuery::new(self, request)?.find().await?;
+        found.iter().for_each(|row| self.note(|| Dependency::Entity(row.image.key.clone())));
+        Ok(found)
     }
 
     /// Returns the entities that have an ordinal, visible or not: one or none; more only by damage.
@@ -251,6 +259,7 @@ impl<'a> Reader<'a> {
     /// If the kind of entity has no tags and no facets, or a range is given; and as
     /// [`Reader::list`].
     pub async fn total(&self, request: &ListRequest) -> Result<Total, Error> {
+        self.note(|| Dependency::Total(request.clone()));
         TotalQuery { reader: self, request }.count().await
     }
 
@@ -267,6 +276,7 @@ impl<'a> Reader<'a> {
         counted: &Counted,
         resume: Resume<'_>,
     ) -> Result<ValuePage, Error> {
+        self.note(|| Dependency::Values(request.clone()));
         ValuesQuery { reader: self, request, counted }.read(resume).await
     }
 
@@ -282,6 +292,7 @@ impl<'a> Reader<'a> {
         request: &FamilyRequest,
         cursors: &CursorKey,
     ) -> Result<Option<Family>, Error> {
+        self.note_family(request);
         ChildrenQuery::new(self, request)?.with_parent(cursors).await
     }
 
@@ -298,6 +309,7 @@ impl<'a> Reader<'a> {
         cursors: &CursorKey,
         cursor: Option<&str>,
     ) -> Result<Option<ChildrenPage>, Error> {
+        self.note_family(request);
         ChildrenQuery::new(self, request)?.page(cursors, cursor).await
     }
 
@@ -311,6 +323,7 @@ impl<'a> Reader<'a> {
         request: &FamilyRequest,
         cursors: &CursorKey,
     ) -> Result<ChildrenPage, Error> {
+        self.note(|| Dependency::Children(request.clone()));
         ChildrenQuery::new(self, request)?.first_page(cursors).await
     }
 
@@ -326,6 +339,7 @@ impl<'a> Reader<'a> {
         cursors: &CursorKey,
         cursor: Option<&str>,
     ) -> Result<CountPage, Error> {
+        self.note(|| Dependency::Count(request.clone()));
         CountQuery::new(self, request)?.read(cursors, cursor).await
     }
 
@@ -341,6 +355,7 @@ impl<'a> Reader<'a> {
         cursors: &CursorKey,
         cursor: Option<&str>,
     ) -> Result<BoardPage, Error> {
+        self.note(|| Dependency::Board(request.clone()));
         BoardQuery { reader: self, request }.page(cursors, cursor).await
     }
 
@@ -355,6 +370,7 @@ impl<'a> Reader<'a> {
         request: &BoardRequest,
         of: &Value,
     ) -> Result<Option<Ranked>, Error> {
+        self.note(|| Dependency::Board(request.clone()));
         BoardQuery { reader: self, request }.one(of).await
     }
 
@@ -369,7 +385,20 @@ impl<'a> Reader<'a> {
         request: &BoardRequest,
         of: &Value,
     ) -> Result<Option<Vec<Ranked>>, Error> {
+        self.note(|| Dependency::Board(request.clone()));
         BoardQuery { reader: self, request }.around(of).await
+    }
+
+    /// Notes what is read, if anybody wants to know.
+    pub(crate) fn note(&self, dependency: impl FnOnce() -> Dependency) {
+        if let Some(noted) = self.noted {
+            noted.note(dependency());
+        }
+    }
+
+    fn note_family(&self, request: &FamilyRequest) {
+        self.note(|| Dependency::Entity(request.parent.clone()));
+        self.note(|| Dependency::Children(request.clone()));
     }
 
     /// The rows of the table, for the types that queries are made of.

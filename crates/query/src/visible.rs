@@ -54,9 +54,14 @@ pub(crate) enum Verdict {
 
 /// Whether an entity has expired.
 pub(crate) fn has_expired(reader: &Reader<'_>, row: &OwnRow) -> bool {
-    let time = reader.layout.expiry().time(row);
-    let order = time.and_then(|time| time.compare(&Value::from(reader.now_ms)));
-    order.is_some_and(std::cmp::Ordering::is_le)
+    let Some(time) = reader.layout.expiry().time(row) else { return false };
+    let order = time.compare(&Value::from(reader.now_ms));
+    let has_expired = order.is_some_and(std::cmp::Ordering::is_le);
+    if let (Some(noted), false) = (reader.noted, has_expired) {
+        let time_ms = time.as_n().and_then(|time| time.to_i64());
+        time_ms.into_iter().for_each(|time_ms| noted.note_expiry(time_ms));
+    }
+    has_expired
 }
 
 impl ReadState {

@@ -18,7 +18,7 @@ pub(crate) async fn precheck(
     (pending, tightened): (&Pending, &BTreeSet<EntityId>),
 ) -> Result<(), Error> {
     let layout = &layouts.current;
-    let reader = Reader { store, table, layout, now_ms: layouts.since_ms };
+    let reader = Reader { store, table, layout, now_ms: layouts.since_ms, noted: None };
     let mut guards: HashMap<Vec<u8>, String> = HashMap::new();
     let mut misfits = Misfits { layouts, found: BTreeMap::new() };
     let mut scan = Scan::new(table);

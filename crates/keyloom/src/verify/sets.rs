@@ -59,13 +59,7 @@ impl Verifier<'_> {
     }
 
     fn reader_of<'r>(&'r self, snapshot: &'r dyn Read) -> Reader<'r> {
-        let reader = self.write_context().reader();
-        Reader {
-            store: snapshot,
-            table: &self.shared.table,
-            layout: &self.schema.layouts.current,
-            now_ms: reader.now_ms,
-        }
+        Reader { store: snapshot, ..self.write_context().reader() }
     }
 
     /// Where the verification of sets starts, if there are any.

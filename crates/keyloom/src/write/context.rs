@@ -62,6 +62,7 @@ impl<'a> WriteContext<'a> {
             table: self.table,
             layout: &self.layouts.current,
             now_ms: self.now_ms,
+            noted: None,
         }
     }
 

@@ -57,6 +57,7 @@ impl Look<'_> {
             table: &table,
             layout: self.layout,
             now_ms: self.now_ms,
+            noted: None,
         };
         let mut seen: Vec<OwnRow> = vec![];
         for row in raw_rows(self.store) {

@@ -38,6 +38,7 @@ mod large_openings;
 mod large_random;
 mod last_pages;
 mod leases;
+mod live;
 mod many_lists;
 mod matching;
 mod matching_kept;

@@ -93,6 +93,7 @@ impl Rig {
             table: &self.table,
             layout: &self.layout,
             now_ms: NOW_MS,
+            noted: None,
         }
     }
 

@@ -216,7 +216,7 @@ impl Rig {
     }
 
     fn reader<'r>(&'r self, store: &'r dyn keyloom_store::Read) -> Reader<'r> {
-        Reader { store, table: &self.table, layout: &self.layout, now_ms: 0 }
+        Reader { store, table: &self.table, layout: &self.layout, now_ms: 0, noted: None }
     }
 
     fn search<'s>(

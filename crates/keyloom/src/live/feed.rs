@@ -1,0 +1,111 @@
+//! Reads the change feed for all live reads of the process.
+
+use std::sync::Arc;
+
+use keyloom_model::attribute::PARTITION;
+use keyloom_query::{DeletionState, EntityChange, deletion_key};
+use keyloom_store::{Change, Error as StoreError};
+use keyloom_value::{Item, Value};
+
+use super::hub::Found;
+use super::pace::Pace;
+use crate::db::Shared;
+use crate::error::Error;
+use crate::events::{Event, Feed, FeedChange, Position};
+use crate::schema::Schema;
+
+/// Maximum number of row changes per read of a shard.
+const PAGE_LIMIT: usize = 1024;
+
+pub(super) struct FeedReader<'f> {
+    pub(super) shared: &'f Arc<Shared>,
+}
+
+impl FeedReader<'_> {
+    /// Waits for its turn, then reads the feed until it is dropped. Returns only if that fails.
+    pub(super) async fn run(self) -> Error {
+        let _turn = self.shared.hub.reading.lock().await;
+        let mut pace = Pace::default();
+        loop {
+            if let Err(error) = self.round(&mut pace).await {
+                return error;
+            }
+        }
+    }
+
+    async fn round(&self, pace: &mut Pace) -> Result<(), Error> {
+        let hub = &self.shared.hub;
+        let (Some(mut position), _) = hub.progress() else {
+            hub.begin(Feed::new(self.shared).newest_position().await?);
+            return Ok(());
+        };
+        pace.wait(self.shared, &position).await?;
+        let (schema, before) = (self.shared.schema(), position.clone());
+        let mut found = vec![];
+        let read = Feed::new(self.shared).advance(&mut position, PAGE_LIMIT, |at, _| {
+            found.extend(found_in(&schema, at));
+            Ok(())
+        });
+        match read.await {
+            Ok(is_full) => {
+                pace.note(is_full, position != before);
+                hub.pass_on(&schema, found, position);
+                Ok(())
+            }
+            Err(error) if is_lost(&error) => {
+                hub.start_over();
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// Whether the feed cannot be continued at the position.
+fn is_lost(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Store(
+            StoreError::ChangesGone { .. }
+                | StoreError::ChangesAhead { .. }
+                | StoreError::Invalid(_)
+        )
+    )
+}
+
+/// What a row change means to live reads; none if it is not of an entity.
+fn found_in(schema: &Arc<Schema>, at: FeedChange<'_>) -> Option<Found> {
+    let seq = at.change.seq;
+    if is_sweep(at.change) {
+        return Some(Found { seq, change: None });
+    }
+    match Event::of(schema, at) {
+        Ok(None) => None,
+        Ok(Some(Event { old, new, .. })) => {
+            let image = |record: Option<crate::Record>| record.map(crate::Record::into_image);
+            let change = EntityChange::new(&schema.layouts.current, image(old), image(new));
+            Some(Found { seq, change: Some(change) })
+        }
+        // A row that cannot be read may be anything.
+        Err(_) => Some(Found { seq, change: None }),
+    }
+}
+
+/// Whether a large deletion happens: it hides entities whose own rows change later.
+fn is_sweep(change: &Change) -> bool {
+    let partition = change.key.get(PARTITION).and_then(Value::as_b);
+    if partition != Some(deletion_key("").partition.as_bytes()) {
+        return false;
+    }
+    let is_sweeping = |row: &Option<Item>| {
+        let state = row.as_ref().map(DeletionState::read);
+        matches!(state, Some(Ok(DeletionState::Sweeping)))
+    };
+    is_sweeping(&change.new) && !is_sweeping(&change.old)
+}
+
+/// The position of a feed that has one shard.
+pub(super) fn only_seq(position: &Position) -> Option<keyloom_store::SeqNo> {
+    let mut seqs = position.0.values();
+    seqs.next().copied().filter(|_| seqs.next().is_none())
+}

@@ -1,0 +1,57 @@
+//! When the feed is read: as soon as the store says that something has changed, or, if it cannot say
+//! that, at intervals.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::feed::only_seq;
+use crate::db::Shared;
+use crate::error::Error;
+use crate::events::Position;
+
+/// How often a feed is polled after a change. Each poll is a request for each shard, and a shard of
+/// DynamoDB can be read five times a second.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// How often it is polled when nothing has changed for a while.
+const INTERVAL_MAX: Duration = Duration::from_secs(4);
+
+#[derive(Debug, Default)]
+pub(super) struct Pace {
+    rest: Duration,
+}
+
+impl Pace {
+    /// Waits until there may be changes after a position.
+    pub(super) async fn wait(&mut self, shared: &Shared, position: &Position) -> Result<(), Error> {
+        let told = only_seq(position).and_then(|seq| shared.store.when_changed(seq));
+        match told {
+            Some(told) => Ok(told.await?),
+            None => {
+                self.rest(shared).await;
+                Ok(())
+            }
+        }
+    }
+
+    /// Sleeps, but not long after this process has begun to write.
+    async fn rest(&self, shared: &Shared) {
+        let writes = shared.writes.load(Ordering::Relaxed);
+        let mut slept = Duration::ZERO;
+        while slept < self.rest {
+            shared.clock.sleep(INTERVAL).await;
+            slept += INTERVAL;
+            if shared.writes.load(Ordering::Relaxed) != writes {
+                return;
+            }
+        }
+    }
+
+    /// Decides how long to rest after a read.
+    pub(super) fn note(&mut self, is_full: bool, has_changed: bool) {
+        self.rest = match (is_full, has_changed) {
+            (true, _) => Duration::ZERO,
+            (false, true) => INTERVAL,
+            (false, false) => (self.rest * 2).clamp(INTERVAL, INTERVAL_MAX),
+        };
+    }
+}
