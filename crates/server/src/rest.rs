@@ -15,6 +15,7 @@ mod example;
 mod explain;
 mod filter;
 mod greeting;
+mod live;
 mod metrics;
 mod openapi;
 mod operation;

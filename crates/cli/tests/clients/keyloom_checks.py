@@ -8,7 +8,7 @@ DEPENDS_ON_DATA = {
     "bad-cursor", "exists", "in-use", "key-reused", "not-found", "taken", "target-gone",
     "too-large", "version-conflict", "version-mismatch", "wrong-state",
 }
-PAGING = {"limit", "cursor", "reverse", "with", "total", "prefix", "fields", "explain"}
+PAGING = {"limit", "cursor", "reverse", "with", "total", "prefix", "fields", "explain", "live"}
 
 
 @schemathesis.check
@@ -73,3 +73,10 @@ def has_empty_name(value):
     if isinstance(value, dict):
         return "" in value or any(map(has_empty_name, value.values()))
     return isinstance(value, list) and any(map(has_empty_name, value))
+
+
+@schemathesis.hook
+def before_call(ctx, case, kwargs):
+    # A stream does not end.
+    if str((case.query or {}).get("live")).lower() == "true":
+        del case.query["live"]

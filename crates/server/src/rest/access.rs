@@ -8,6 +8,7 @@ use keyloom_model::Model;
 use super::caller::Caller;
 use super::operation::{Access, Operation};
 use super::problem::{Kind, Problem};
+use super::reserved::{LIVE, shown};
 use super::tokens::Tokens;
 use crate::http::host::is_loopback;
 
@@ -46,7 +47,7 @@ pub(super) fn credential(
     parameters: &mut Vec<(String, String)>,
 ) -> Result<Option<String>, Problem> {
     let mut in_query = None;
-    if operation.action.is_stream() {
+    if operation.action.is_stream() || is_live(operation, parameters) {
         let index = parameters.iter().position(|(name, _)| name == TOKEN_PARAMETER);
         in_query = index.map(|index| parameters.remove(index).1);
     }
@@ -56,6 +57,12 @@ pub(super) fn credential(
     let is_safe = [Method::GET, Method::HEAD].contains(&head.method);
     let in_cookie = if is_safe { cookie(&head.headers) } else { None };
     Ok(in_query.or(in_cookie))
+}
+
+/// Whether the result of a query is requested as a stream.
+fn is_live(operation: &Operation, parameters: &[(String, String)]) -> bool {
+    let is_wish = |name: &str| name == LIVE || name == shown(LIVE);
+    operation.action.is_query() && parameters.iter().any(|(name, _)| is_wish(name))
 }
 
 /// Identifies the caller. On a server without tokens, every loopback request is accepted.

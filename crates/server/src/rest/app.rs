@@ -26,6 +26,7 @@ use super::current::Current;
 use super::docs;
 use super::explain;
 use super::greeting::greeting;
+use super::live::LiveQueries;
 use super::metrics::Measurements;
 use super::openapi::{describe, document};
 use super::operation::{Access, Action as _, Operation};
@@ -234,6 +235,7 @@ impl RestService {
             consumed,
             directory: Directory::new(&operations, &state.model),
             request_ids: RequestIds::new(),
+            live: LiveQueries::default(),
             db,
             state,
             options,

@@ -20,7 +20,7 @@ use super::reserved::{self, FIELDS, LIMIT, REVERSE, shown};
 use crate::http::edge::Origin;
 
 /// A request to an operation.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Call {
     /// The database as the caller sees it.
     pub(crate) db: Db,

@@ -47,8 +47,8 @@ pub(crate) trait Action: fmt::Debug + Send + Sync {
     /// Runs it for a caller that may.
     fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c>;
 
-    /// Whether it supports `explain`.
-    fn is_explained(&self) -> bool {
+    /// Whether it is a query of data: it supports `explain`, and can be followed with `live`.
+    fn is_query(&self) -> bool {
         false
     }
 

@@ -18,9 +18,11 @@ pub(crate) const PREFIX: &str = "$prefix";
 pub(crate) const SEARCH: &str = "$q";
 /// The fields to show.
 pub(crate) const FIELDS: &str = "$fields";
+/// The result and its changes, as a stream.
+pub(crate) const LIVE: &str = "$live";
 
 /// Those that fields can be named after.
-const SHARED: [&str; 7] = [LIMIT, CURSOR, REVERSE, TOTAL, PREFIX, FIELDS, SEARCH];
+const SHARED: [&str; 8] = [LIMIT, CURSOR, REVERSE, TOTAL, PREFIX, FIELDS, SEARCH, LIVE];
 /// Those that keep their names: no field of the same name is a parameter beside them.
 const OTHERS: [&str; 7] = ["with", "explain", "tag", "split", "window", "fill", "around"];
 

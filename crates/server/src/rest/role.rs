@@ -1,7 +1,7 @@
 //! Roles of tokens.
 
 /// What a token allows. Each role includes the ones before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
     /// Reads data.
     Reader,

@@ -19,6 +19,7 @@ use tokio::time::timeout;
 use super::access::{OperatorRequest, check, credential, identify};
 use super::call::{Call, Reply};
 use super::caller::Caller;
+use super::live::{self, LiveQueries};
 use super::operation::{Access, Operation};
 use super::options::RestOptions;
 use super::problem::{Kind, Problem};
@@ -47,6 +48,8 @@ pub(crate) struct RestService {
     /// The served paths, for hints in problems.
     pub(super) directory: Directory,
     pub(super) request_ids: RequestIds,
+    /// The queries that clients follow.
+    pub(super) live: LiveQueries,
 }
 
 /// Why a request was stopped: a problem of the app, or a refusal of the edge.
@@ -107,7 +110,7 @@ impl RestService {
         } else if operation.action.is_paged() {
             reserved::rename(&mut parameters, &[]);
         }
-        let call = Call {
+        let mut call = Call {
             db: caller.db(&self.db, &self.state.model),
             caller,
             method: head.method,
@@ -122,6 +125,9 @@ impl RestService {
         };
         if operation.action.is_immediate() {
             return Ok(operation.action.run(&self.state, &call).await?);
+        }
+        if operation.action.is_query() && live::take_wish(&mut call)? {
+            return Ok(live::follow(self, index, call).await?);
         }
         // The rest may take long: it runs in the fair pool.
         let (service, weight) = (self.clone(), Weight::of_body(call.body.len()));
@@ -150,9 +156,9 @@ impl RestService {
     }
 
     /// Runs an operation, and adds its cost if requested.
-    async fn answer(&self, mut call: Call, index: usize) -> Result<Reply, Stopped> {
+    pub(super) async fn answer(&self, mut call: Call, index: usize) -> Result<Reply, Stopped> {
         let action = &self.operations[index].action;
-        let watch = if action.is_explained() { explain::watch(&mut call)? } else { None };
+        let watch = if action.is_query() { explain::watch(&mut call)? } else { None };
         if action.takes_several_reads(&call) {
             call.db = call.db.at_one_moment().await.map_err(Problem::from)?;
         }

@@ -21,6 +21,7 @@ mod formats;
 mod garbage;
 mod idempotency;
 mod lists;
+mod live;
 mod log;
 mod malformed;
 mod matching;

@@ -12,7 +12,7 @@ use super::body::Body;
 use super::description::{Description, Group, TakenId};
 use super::field::with;
 use super::headers::{idempotency_key, tenant};
-use super::parameter::{Location, Parameter, Values, explain, one_value};
+use super::parameter::{Location, Parameter, Values, explain, live, one_value};
 use super::sentence::spoken;
 
 /// The complete description of an operation.
@@ -62,13 +62,15 @@ fn described<'o>(model: &Model, operation: &'o Operation) -> Described<'o> {
     problems.dedup();
     let mut parameters = in_path(model, operation, &description);
     let entity = operation.action.entity().map(|id| model.entity(id));
-    parameters.extend(description.query.into_iter().map(|parameter| match entity {
+    let is_query = operation.action.is_query();
+    let query = description.query.into_iter().chain(is_query.then(live));
+    parameters.extend(query.map(|parameter| match entity {
         Some(entity) if parameter.name.starts_with('$') => {
             Parameter { name: reserved::name_for(&parameter.name, entity).to_owned(), ..parameter }
         }
         _ => parameter,
     }));
-    parameters.extend(operation.action.is_explained().then(explain));
+    parameters.extend(is_query.then(explain));
     parameters.extend(description.headers);
     parameters.extend(description.is_change.then(idempotency_key));
     parameters.extend(tenant_field.map(|field| tenant(&field.of)));

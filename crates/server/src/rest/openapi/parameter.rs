@@ -4,7 +4,7 @@ use keyloom_model::{Entity, EntityId, Field, FieldId, FieldType, Model, Presence
 use serde_json::{Value as Json, json};
 
 use super::super::path_queries::PathQueries;
-use super::super::reserved::{CURSOR, FIELDS, LIMIT};
+use super::super::reserved::{CURSOR, FIELDS, LIMIT, LIVE};
 use super::field::{Form, id, schema};
 use super::sentence::spoken;
 
@@ -275,6 +275,12 @@ pub(crate) fn limit(default: u32, about: &str) -> Parameter {
 pub(crate) fn cursor() -> Parameter {
     let about = "`next` or `previous` of another page. All other parameters must stay the same.";
     query(CURSOR, about, json!({ "type": "string" }))
+}
+
+pub(super) fn live() -> Parameter {
+    let about = "Stream the result, then every change of it, as server-sent events (`page`, `enter`, \
+                 `leave`, `move`, `change`, `total`, `count`, `rank`, `set`).";
+    flag(LIVE, about)
 }
 
 pub(super) fn explain() -> Parameter {

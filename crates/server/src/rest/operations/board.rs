@@ -66,7 +66,7 @@ impl Action for BoardPage {
         Box::pin(run(call, (entity, entity.board(self.1))))
     }
 
-    fn is_explained(&self) -> bool {
+    fn is_query(&self) -> bool {
         true
     }
 

@@ -70,7 +70,7 @@ impl Action for Children {
         Box::pin(run(call, parent, child))
     }
 
-    fn is_explained(&self) -> bool {
+    fn is_query(&self) -> bool {
         true
     }
 

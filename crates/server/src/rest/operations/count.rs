@@ -98,7 +98,7 @@ impl Action for CountOf {
         Box::pin(run(call, &state.model, self))
     }
 
-    fn is_explained(&self) -> bool {
+    fn is_query(&self) -> bool {
         true
     }
 }

@@ -70,7 +70,7 @@ impl Action for ListPage {
         Box::pin(run(call, &state.model, &self.0))
     }
 
-    fn is_explained(&self) -> bool {
+    fn is_query(&self) -> bool {
         true
     }
 

@@ -54,7 +54,7 @@ impl Action for Read {
         Box::pin(run(call, state.model.entity(self.0)))
     }
 
-    fn is_explained(&self) -> bool {
+    fn is_query(&self) -> bool {
         true
     }
 

@@ -133,7 +133,7 @@ impl Action for CountValues {
         Box::pin(run(call, &state.model, self))
     }
 
-    fn is_explained(&self) -> bool {
+    fn is_query(&self) -> bool {
         true
     }
 

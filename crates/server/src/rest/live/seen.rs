@@ -1,0 +1,118 @@
+//! What a query returned at a moment, in parts that can be compared.
+
+use std::sync::Arc;
+
+use super::json_parts::{elements, members};
+
+/// Members of items that are measured: what is measured identifies an item that has no id.
+const MEASURES: [&str; 8] = ["count", "sum", "average", "min", "max", "rank", "score", "with"];
+
+/// What a query returned.
+#[derive(Debug)]
+pub(super) struct Seen {
+    /// The position of the last change that it contains.
+    pub(super) position: String,
+    pub(super) shape: Shape,
+    pub(super) items: Vec<Arc<Item>>,
+    /// The members of the body besides `items`, as JSON.
+    pub(super) members: Vec<(String, String)>,
+}
+
+/// What a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// It has `items`.
+    Page,
+    /// It is one item, or nothing.
+    One,
+    /// It has other members only.
+    Numbers,
+}
+
+/// An item of a page.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Item {
+    /// What stays the same when the item changes.
+    pub(super) identity: String,
+    /// Its id, as JSON, if it has one.
+    pub(super) id: Option<String>,
+    pub(super) json: String,
+}
+
+impl Seen {
+    /// Takes a body apart. Items that are as they were before are shared.
+    pub(super) fn new(position: String, body: &str, before: Option<&Seen>) -> Seen {
+        let mut members: Vec<(String, String)> = members(body)
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let items = members.iter().position(|(name, _)| name == "items");
+        let (shape, items) = match items.map(|at| members.remove(at).1) {
+            Some(items) => (Shape::Page, elements(&items).into_iter().map(Item::new).collect()),
+            None if members.iter().any(|(name, _)| name == "id") => {
+                members.clear();
+                (Shape::One, vec![Item::new(body)])
+            }
+            None => (Shape::Numbers, vec![]),
+        };
+        let earlier = before.map_or(&[][..], |before| &before.items);
+        let items = items.into_iter().map(|item| shared(item, earlier)).collect();
+        Seen { position, shape, items, members }
+    }
+
+    /// The one item is gone.
+    pub(super) fn nothing(position: String) -> Seen {
+        Seen { position, shape: Shape::One, items: vec![], members: vec![] }
+    }
+
+    /// The body.
+    pub(super) fn body(&self) -> String {
+        let items: Vec<&str> = self.items.iter().map(|item| item.json.as_str()).collect();
+        let items = items.join(",");
+        let mut members = self.members.iter().map(|(name, value)| format!("\"{name}\":{value}"));
+        match self.shape {
+            Shape::Page => {
+                let others: String = members.map(|member| format!(",{member}")).collect();
+                format!("{{\"items\":[{items}]{others}}}")
+            }
+            Shape::One if items.is_empty() => "null".to_owned(),
+            Shape::One => items,
+            Shape::Numbers => {
+                let first = members.next().unwrap_or_default();
+                format!(
+                    "{{{first}{}}}",
+                    members.map(|member| format!(",{member}")).collect::<String>()
+                )
+            }
+        }
+    }
+
+    /// Whether it shows the same as another.
+    pub(super) fn shows_same(&self, other: &Seen) -> bool {
+        (self.shape, &self.items, &self.members) == (other.shape, &other.items, &other.members)
+    }
+}
+
+impl Item {
+    fn new(json: &str) -> Item {
+        let members = members(json);
+        let of = |wanted: &str| {
+            let found = members.iter().find(|(name, _)| *name == wanted);
+            found.map(|(_, value)| (*value).to_owned())
+        };
+        let all = || {
+            let kept = members.iter().filter(|(name, _)| !MEASURES.contains(name));
+            kept.map(|(name, value)| format!("{name}:{value},")).collect()
+        };
+        let id = of("id");
+        let identity = id.clone().or_else(|| of("of")).unwrap_or_else(all);
+        Item { identity, id, json: json.to_owned() }
+    }
+}
+
+fn shared(item: Item, earlier: &[Arc<Item>]) -> Arc<Item> {
+    match earlier.iter().find(|earlier| ***earlier == item) {
+        Some(earlier) => earlier.clone(),
+        None => Arc::new(item),
+    }
+}

@@ -1,0 +1,255 @@
+//! Queries that are followed: the first result and the events after it are, at every position, what the
+//! query returned there.
+
+use keyloom::Db;
+use keyloom_server::Role;
+use keyloom_testkit::Random;
+use pollster::block_on;
+use serde_json::{Value as Json, json};
+
+use super::ask::Ask;
+use super::changes::{Stream, Told};
+use super::served::{Door, Served, Setup, engine};
+
+const MODEL: &str = r#"
+[entity.task]
+id = "given"
+tenant = "team"
+fields.team = "text"
+fields.folder = "enum(a, b)"
+fields.state = "enum(open, done)"
+fields.rank = "int 0..9"
+fields.points = "int 0..5"
+fields.tags = "tags = {}"
+list.of = { by = "folder", order = "rank", facets = ["state"], path = "/folders/{folder}/tasks" }
+count.of = { by = "folder", split = "state", sum = ["points"], path = "/folders/{folder}/count" }
+board.best = { rank = "points" }
+
+[entity.note]
+id = "given"
+parent = "task"
+fields.text = "text"
+"#;
+
+/// Paths of every kind of query.
+const QUERIES: [&str; 13] = [
+    "/folders/a/tasks?limit=3",
+    "/folders/a/tasks?limit=100",
+    "/folders/b/tasks?limit=2&reverse=true",
+    "/folders/a/tasks?state=open&total=true&limit=3",
+    "/folders/a/tasks?tag=at:desk&total=true",
+    "/folders/a/tasks?with=notes&limit=3&fields=rank",
+    "/folders/a/tasks/facets/state",
+    "/folders/a/count",
+    "/folders/a/count?split=state",
+    "/boards/best?limit=3",
+    "/tasks/t1?with=notes",
+    "/tasks/kept/with/notes",
+    "/boards/best/kept",
+];
+
+/// A followed query: what a client shows.
+struct Client {
+    path: &'static str,
+    stream: Stream,
+    body: Json,
+    id: String,
+    /// Every result of the query so far.
+    results: Vec<Json>,
+    /// Which of them is shown.
+    shown: usize,
+}
+
+fn served() -> Served {
+    Served::start(MODEL, Setup { store: engine, ..Setup::new(Door::Closed) })
+}
+
+fn live(path: &str, token: &str) -> Ask {
+    let sign = if path.contains('?') { '&' } else { '?' };
+    Ask::get(&format!("{path}{sign}live=true")).bearer(token)
+}
+
+/// Applies an event as the documentation says.
+fn apply(body: &mut Json, told: &Told) {
+    let data = &told.data;
+    let at = data["at"].as_u64().map_or(0, |at| usize::try_from(at).expect("small"));
+    let is_one = body.get("items").is_none();
+    match told.name.as_str() {
+        "page" => *body = data["body"].clone(),
+        "leave" if is_one => *body = Json::Null,
+        "enter" | "change" if is_one => *body = data["item"].clone(),
+        "leave" => drop(items(body).remove(at)),
+        "enter" => items(body).insert(at, data["item"].clone()),
+        "change" => items(body)[at] = data["item"].clone(),
+        "move" => {
+            let from = usize::try_from(data["from"].as_u64().expect("a place")).expect("small");
+            items(body).remove(from);
+            items(body).insert(at, data["item"].clone());
+        }
+        "total" | "count" | "rank" | "set" => {
+            let member = data["member"].as_str().expect("a name").to_owned();
+            let members = body.as_object_mut().expect("an object");
+            match data.get("value") {
+                Some(value) => drop(members.insert(member, value.clone())),
+                None => drop(members.remove(&member)),
+            }
+        }
+        other => panic!("an event `{other}`"),
+    }
+}
+
+fn items(body: &mut Json) -> &mut Vec<Json> {
+    body["items"].as_array_mut().expect("items")
+}
+
+impl Client {
+    fn open(served: &Served, path: &'static str, token: &str) -> Client {
+        let mut stream = Stream::open(served, &live(path, token));
+        let first = stream.next_or_end().expect("a page");
+        assert_eq!(first.name, "page", "{path}");
+        let body = first.data["body"].clone();
+        Client { path, stream, results: vec![body.clone()], body, id: first.id, shown: 0 }
+    }
+
+    /// Reads events until the last result is shown. Each that is shown on the way is one of the results,
+    /// and they are in order.
+    fn follow(&mut self) {
+        let last = self.results.last().expect("there is one").clone();
+        while self.body != last {
+            let told = self.stream.next_or_end().expect("the stream goes on");
+            apply(&mut self.body, &told);
+            self.id = told.id;
+            if !self.id.starts_with('~') {
+                let mut later = self.results[self.shown..].iter();
+                let (path, body) = (self.path, &self.body);
+                let next = later.position(|result| result == body);
+                self.shown += next.unwrap_or_else(|| panic!("{path} never returned {body}"));
+            }
+        }
+    }
+}
+
+fn get(served: &Served, path: &str, token: &str) -> Json {
+    let answer = served.ask(&Ask::get(path).bearer(token));
+    if answer.status == 404 { Json::Null } else { answer.expect_json(200) }
+}
+
+/// A random change of a few tasks and notes. Many are refused.
+fn change(db: &Db, random: &mut Random) {
+    let id = format!("t{}", random.below(7));
+    let task = json!({
+        "id": id, "folder": random.pick(&["a", "a", "b"]), "state": random.pick(&["open", "done"]),
+        "rank": random.below(10), "points": random.below(6),
+        "tags": if random.chance(1, 2) { json!({ "at": "desk" }) } else { json!({}) },
+    });
+    let note = format!("n{}", random.below(5));
+    let changed = match random.below(10) {
+        0 => block_on(db.delete("task", &id)).err(),
+        1 => {
+            let task = if random.chance(1, 2) { "kept" } else { &id };
+            block_on(db.create("note", &json!({ "id": note, "task": task, "text": "" }))).err()
+        }
+        2 => block_on(db.delete("note", &note)).err(),
+        3 => block_on(db.update("note", &note, &json!({ "text": random.below(3).to_string() })))
+            .err(),
+        4..=6 => block_on(db.create("task", &task)).err(),
+        7 => block_on(db.update("task", &id, &json!({ "rank": random.below(10) }))).err(),
+        8 => block_on(db.update("task", &id, &json!({ "points": random.below(6) }))).err(),
+        _ => block_on(db.update("task", &id, &json!({ "folder": random.pick(&["a", "b"]) }))).err(),
+    };
+    drop(changed);
+}
+
+#[test]
+fn a_page_and_its_events_are_what_the_query_returns() {
+    let served = served();
+    let token = served.token(Role::Reader, Some("red"));
+    let (mut random, db) = (Random::new(7), served.db.tenant("red"));
+    for id in ["t1", "kept"] {
+        let task = json!({ "id": id, "folder": "a", "state": "open", "rank": 1, "points": 1 });
+        block_on(db.create("task", &task)).unwrap();
+    }
+    let mut clients: Vec<Client> =
+        QUERIES.iter().map(|path| Client::open(&served, path, &token)).collect();
+    for round in 0..40 {
+        for _ in 0..=random.below(6) {
+            change(&db, &mut random);
+            // Of another tenant: nobody here sees it.
+            change(&served.db.tenant("blue"), &mut random);
+            for client in &mut clients {
+                client.results.push(get(&served, client.path, &token));
+            }
+        }
+        clients.iter_mut().for_each(Client::follow);
+        if round % 5 == 4 {
+            // Some were interrupted, at any event.
+            let client = &mut clients[random.index(QUERIES.len())];
+            let again = live(client.path, &token).header("Last-Event-ID", &client.id);
+            client.stream = Stream::open(&served, &again);
+        }
+    }
+}
+
+#[test]
+fn a_client_that_reconnects_gets_what_it_missed() {
+    let served = served();
+    let token = served.token(Role::Reader, Some("red"));
+    let db = served.db.tenant("red");
+    let task = |id: &str, rank: i64| {
+        let task = json!({ "id": id, "folder": "a", "state": "open", "rank": rank, "points": 1 });
+        block_on(db.create("task", &task)).unwrap();
+    };
+    task("t1", 1);
+    let ask = live("/folders/a/tasks", &token);
+    let mut stream = Stream::open(&served, &ask);
+    let first = stream.next_or_end().unwrap();
+    drop(stream);
+    task("t2", 0);
+    let mut again = Stream::open(&served, &ask.clone().header("Last-Event-ID", &first.id));
+    let told = again.next_or_end().unwrap();
+    assert_eq!(
+        (told.name.as_str(), &told.data["at"], &told.data["item"]["id"]),
+        ("enter", &json!(0), &json!("t2"))
+    );
+    // A position that nobody remembers, and one between two events.
+    for id in ["all-0123456789abcdef:4711", &format!("~{}", told.id), "nonsense"] {
+        let mut reset = Stream::open(&served, &ask.clone().header("Last-Event-ID", id));
+        let told = reset.next_or_end().unwrap();
+        assert_eq!(
+            (told.name.as_str(), told.data["body"]["items"].as_array().unwrap().len()),
+            ("page", 2)
+        );
+    }
+}
+
+#[test]
+fn an_entity_that_is_deleted_leaves_and_can_come_back() {
+    let served = served();
+    let token = served.token(Role::Reader, Some("red"));
+    let db = served.db.tenant("red");
+    served.ask(&live("/tasks/t1", &token)).expect_json(404);
+    let task = json!({ "id": "t1", "folder": "a", "state": "open", "rank": 1, "points": 1 });
+    block_on(db.create("task", &task)).unwrap();
+    let mut stream = Stream::open(&served, &live("/tasks/t1", &token));
+    assert_eq!(stream.next_or_end().unwrap().data["body"]["id"], json!("t1"));
+    block_on(db.delete("task", "t1")).unwrap();
+    assert_eq!(stream.next_or_end().unwrap().name, "leave");
+    block_on(db.create("task", &task)).unwrap();
+    assert_eq!(stream.next_or_end().unwrap().name, "enter");
+}
+
+#[test]
+fn access_is_checked_as_for_other_requests() {
+    let served = served();
+    let bound = served.token(Role::Reader, Some("red"));
+    let task = json!({ "id": "t1", "folder": "a", "state": "open", "rank": 1, "points": 1 });
+    block_on(served.db.tenant("blue").create("task", &task)).unwrap();
+    served.ask(&Ask::get("/folders/a/tasks?live=true")).expect_json(401);
+    served.ask(&live("/folders/a/tasks", &bound).tenant("blue")).expect_json(403);
+    let mut stream = Stream::open(&served, &live("/folders/a/tasks", &bound));
+    assert_eq!(stream.next_or_end().unwrap().data["body"]["items"], json!([]));
+    // Browsers cannot send headers for streams.
+    let in_query = Ask::get(&format!("/folders/a/tasks?live=true&access_token={bound}"));
+    Stream::open(&served, &in_query);
+    served.ask(&Ask::get("/folders/a/tasks?live=maybe").bearer(&bound)).expect_json(400);
+}
