@@ -34,3 +34,4 @@ mod pace;
 pub use follow::{Live, Moment};
 
 pub(crate) use hub::Hub;
+pub(crate) use pace::wait_for_changes;

@@ -35,6 +35,7 @@ mod segment;
 mod service;
 mod shared_tokens;
 mod state;
+mod stream_access;
 mod token;
 mod tokens;
 mod unit_metrics;

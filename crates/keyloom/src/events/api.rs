@@ -12,6 +12,7 @@ use super::jobs::Jobs;
 use super::{Backlog, Event, EventPage, Handlers, Job, Next, Position, Work};
 use crate::answer::Answer;
 use crate::db::Db;
+use crate::live::wait_for_changes;
 use crate::record::Record;
 
 impl Db {
@@ -63,6 +64,16 @@ impl Db {
     /// DynamoDB, where every look for changes is a request.
     pub fn is_shared(&self) -> bool {
         self.shared.store.opening().is_none()
+    }
+
+    /// Waits until there may be changes after a position. On a store that cannot tell, such as DynamoDB, that
+    /// is after a quarter of a second.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub fn wait_for_changes<'a>(&'a self, after: &'a Position) -> Answer<'a, ()> {
+        Box::pin(async move { wait_for_changes(&self.shared, after).await })
     }
 
     /// Returns how many writes of entities this process has begun.

@@ -23,8 +23,7 @@ pub(super) struct Pace {
 impl Pace {
     /// Waits until there may be changes after a position.
     pub(super) async fn wait(&mut self, shared: &Shared, position: &Position) -> Result<(), Error> {
-        let told = only_seq(position).and_then(|seq| shared.store.when_changed(seq));
-        match told {
+        match told(shared, position) {
             Some(told) => Ok(told.await?),
             None => {
                 self.rest(shared).await;
@@ -54,4 +53,20 @@ impl Pace {
             (false, false) => (self.rest * 2).clamp(INTERVAL, INTERVAL_MAX),
         };
     }
+}
+
+/// Waits until there may be changes after a position.
+pub(crate) async fn wait_for_changes(shared: &Shared, position: &Position) -> Result<(), Error> {
+    match told(shared, position) {
+        Some(told) => Ok(told.await?),
+        None => {
+            shared.clock.sleep(INTERVAL).await;
+            Ok(())
+        }
+    }
+}
+
+/// Ready once the store says that there may be changes; none if it cannot say that.
+fn told<'s>(shared: &'s Shared, position: &Position) -> Option<keyloom_store::Answer<'s, ()>> {
+    only_seq(position).and_then(|seq| shared.store.when_changed(seq))
 }

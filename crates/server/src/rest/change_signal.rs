@@ -1,4 +1,5 @@
-//! Wakes all change streams: one task polls the change feed for all of them, and passes on what it finds.
+//! Wakes all change streams: one task reads the change feed for all of them, as soon as the store says that
+//! something has changed, and passes on what it finds.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -8,8 +9,10 @@ use keyloom::{Db, Error};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
-/// How often the feed is polled.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+use crate::race::race;
+
+/// How long until a feed that could not be read is read again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 /// How often the feed of a shared store is polled after a change. Each poll is a request for each
 /// shard, and a shard can be read five times a second.
 const SHARED_INTERVAL: Duration = Duration::from_millis(250);
@@ -101,7 +104,7 @@ impl ChangeSignal {
             if self.db.is_shared() {
                 rest = self.rest(rest, writes).await;
             } else if !rest.is_zero() {
-                sleep(POLL_INTERVAL).await;
+                self.wait().await;
             }
         }
     }
@@ -117,6 +120,18 @@ impl ChangeSignal {
             }
         }
         rest.max(SHARED_INTERVAL)
+    }
+
+    /// Waits until there may be changes, or nobody is interested in them any more.
+    async fn wait(&self) {
+        let position = self.lock().position.clone();
+        let changed = async {
+            match &position {
+                Some(position) if self.db.wait_for_changes(position).await.is_ok() => {}
+                Some(_) | None => sleep(RETRY_INTERVAL).await,
+            }
+        };
+        race(self.changed.closed(), changed).await;
     }
 
     /// Ends the task if there are none. `subscribe` holds the same lock, so no subscriber is left

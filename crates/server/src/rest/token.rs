@@ -130,7 +130,11 @@ impl Token {
 
     /// Whether a secret is that of this token, and the token has not expired.
     pub(super) fn admits(&self, secret: &str, now: Time) -> bool {
-        self.is_secret(secret) && self.expires.is_none_or(|expires| now < expires)
+        self.is_secret(secret) && !self.has_expired(now)
+    }
+
+    pub(super) fn has_expired(&self, now: Time) -> bool {
+        self.expires.is_some_and(|expires| expires <= now)
     }
 
     /// Whether a secret is that of this token.

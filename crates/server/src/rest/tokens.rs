@@ -150,6 +150,13 @@ impl Tokens {
         Ok(true)
     }
 
+    /// Whether the token with this id is valid now.
+    pub(crate) async fn is_valid(&self, id: &str) -> Result<bool, Error> {
+        let item = self.store.get(Get::new(&self.table, Item::from([(ID, id)]))).await?;
+        let token = item.as_ref().and_then(Token::from_item);
+        Ok(token.is_some_and(|token| !token.has_expired(self.clock.now())))
+    }
+
     /// The token with a text, if it is valid now.
     pub(crate) async fn find(&self, text: &str) -> Result<Option<Token>, Error> {
         let Some((id, secret)) = parts(text) else { return Ok(None) };

@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::super::call::{Call, Reply};
 use super::super::problem::Problem;
 use super::super::service::RestService;
+use super::super::stream_access::StreamAccess;
 use super::frame;
 use super::query::{LiveQuery, Shown};
 use super::run::Followed;
@@ -36,6 +37,7 @@ pub(in super::super) async fn follow(
     let edge = call.origin.edge.clone();
     let permit = edge.streams.enter(call.origin.ip());
     let permit = permit.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
+    let access = StreamAccess::new(&call, service.state.tokens.clone());
     let (is_head, resume) = (call.method == Method::HEAD, last_event_id(&call));
     let Followed { query, mut shown } = service.live.follow(service, index, call);
     let reply = Reply { media_type: EVENT_STREAM, ..Reply::empty(StatusCode::OK) };
@@ -55,7 +57,7 @@ pub(in super::super) async fn follow(
     let (to, pieces) = mpsc::channel(WAITING_MAX);
     let stopped = service.state.is_stopped.subscribe();
     shown.mark_changed();
-    let stream = LiveStream { query, shown, sent, to, stopped, _permit: permit };
+    let stream = LiveStream { query, shown, sent, to, stopped, access, _permit: permit };
     tokio::spawn(stream.run());
     Ok(Reply { pieces: Some(pieces), ..reply })
 }
@@ -73,6 +75,7 @@ struct LiveStream {
     sent: Option<Arc<Seen>>,
     to: mpsc::Sender<Bytes>,
     stopped: watch::Receiver<bool>,
+    access: StreamAccess,
     /// Released when the stream ends.
     _permit: StreamPermit,
 }
@@ -91,7 +94,9 @@ impl LiveStream {
         // How long a client waits before it reconnects.
         let mut is_open = self.send(Bytes::from_static(b"retry: 1000\n\n")).await;
         while is_open {
-            is_open = match self.wait().await {
+            let woken = self.wait().await;
+            is_open = match woken {
+                _ if !self.access.holds().await => false,
                 Woken::Changed => self.catch_up().await,
                 Woken::Quiet => self.send(Bytes::from_static(b": nothing new\n\n")).await,
                 Woken::End => false,
@@ -100,10 +105,11 @@ impl LiveStream {
     }
 
     async fn wait(&mut self) -> Woken {
+        let quiet_until = self.access.no_later(Instant::now() + QUIET_MAX);
         let LiveStream { shown, stopped, to, .. } = self;
         let stop = async { stopped.wait_for(|is_stopped| *is_stopped).await.is_ok() };
         let end = race(stop, to.closed());
-        match timeout_at(Instant::now() + QUIET_MAX, race(end, shown.changed())).await {
+        match timeout_at(quiet_until, race(end, shown.changed())).await {
             Err(_) => Woken::Quiet,
             Ok(Either::Right(Ok(()))) => Woken::Changed,
             Ok(Either::Left(_) | Either::Right(Err(_))) => Woken::End,

@@ -23,6 +23,7 @@ use super::super::problem::{Kind, Problem};
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
+use super::super::stream_access::StreamAccess;
 use crate::http::layers::EVENT_STREAM;
 use crate::http::refusal::Refusal;
 use crate::http::streams::StreamPermit;
@@ -104,6 +105,7 @@ struct Stream {
     signal: Arc<ChangeSignal>,
     changes: watch::Receiver<Changed>,
     stopped: watch::Receiver<bool>,
+    access: StreamAccess,
     /// Released when the stream ends.
     _permit: StreamPermit,
 }
@@ -137,7 +139,8 @@ async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply,
     let permit = permit.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
     let (to, pieces) = mpsc::channel(WAITING_MAX);
     let (db, stopped) = (call.db.clone(), state.is_stopped.subscribe());
-    let stream = Stream { db, entities, to, signal, changes, stopped, _permit: permit };
+    let access = StreamAccess::new(call, state.tokens.clone());
+    let stream = Stream { db, entities, to, signal, changes, stopped, access, _permit: permit };
     tokio::spawn(stream.run(first));
     Ok(Reply { pieces: Some(pieces), ..reply })
 }
@@ -191,7 +194,11 @@ impl Stream {
                     0 => last + QUIET_MAX,
                     _ => Instant::now() + READ_AGAIN,
                 };
-                match self.wait(quiet_until).await {
+                let woken = self.wait(self.access.no_later(quiet_until)).await;
+                if !self.access.holds().await {
+                    return;
+                }
+                match woken {
                     Woken::Changed if self.db.is_shared() => reads_left = READS_AGAIN_MAX,
                     Woken::Changed => {}
                     Woken::Quiet if reads_left > 0 => reads_left -= 1,

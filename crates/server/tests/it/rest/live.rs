@@ -253,3 +253,27 @@ fn access_is_checked_as_for_other_requests() {
     Stream::open(&served, &in_query);
     served.ask(&Ask::get("/folders/a/tasks?live=maybe").bearer(&bound)).expect_json(400);
 }
+
+#[test]
+fn streams_end_when_their_token_is_revoked() {
+    let served = served();
+    let revoked = served.token(Role::Reader, Some("red"));
+    let kept = served.token(Role::Reader, Some("red"));
+    let ask = live("/folders/a/tasks", &revoked);
+    let mut streams = [
+        Stream::open(&served, &ask),
+        Stream::open(&served, &Ask::get("/changes").bearer(&revoked)),
+    ];
+    let mut other = Stream::open(&served, &live("/folders/a/tasks", &kept));
+    assert_eq!(other.next_or_end().unwrap().name, "page");
+    let tokens = block_on(served.tokens.list()).unwrap();
+    let id = tokens.iter().find(|token| revoked.contains(&token.id)).unwrap().id.clone();
+    assert!(block_on(served.tokens.revoke(&id)).unwrap());
+    assert_eq!(streams[0].next_or_end().unwrap().name, "page");
+    for stream in &mut streams {
+        assert_eq!(stream.next_or_end(), None);
+    }
+    let task = json!({ "id": "t1", "folder": "a", "state": "open", "rank": 1, "points": 1 });
+    block_on(served.db.tenant("red").create("task", &task)).unwrap();
+    assert_eq!(other.next_or_end().unwrap().name, "enter");
+}
