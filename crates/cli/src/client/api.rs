@@ -151,7 +151,8 @@ impl Parameter {
     /// Its name, if it is not a field: `limit`, also where requests call it `$limit`.
     pub(super) fn option(&self) -> Option<&str> {
         let is_option = matches!(self.wire, Wire::Text | Wire::Each | Wire::Joined);
-        is_option.then(|| self.wire_name.trim_start_matches('$'))
+        let is_in_query = self.location == Location::Query;
+        (is_option && is_in_query).then(|| self.wire_name.trim_start_matches('$'))
     }
 }
 

@@ -48,7 +48,26 @@ fn parameter(types: &mut Types<'_>, entity: &str, json: &Json) -> Parameter {
         is_required: json["required"] == true,
         // The schema of a text cannot say it, the description does.
         or_presence: about.contains("`!*`"),
-        about,
+        about: described(wire, json["name"].as_str().unwrap_or_default(), about),
+    }
+}
+
+/// What a parameter means. The document describes how it is written, which clients take care of.
+fn described(wire: Wire, name: &str, about: String) -> String {
+    let of = name.replace('_', " ");
+    match wire {
+        Wire::Value => format!("The {of}."),
+        Wire::Range => format!("The {of}, or bounds of it."),
+        Wire::Facet => format!("The {of}: one value, or several of which any matches."),
+        Wire::RangeOrFacet => {
+            format!("The {of}: one value, several of which any matches, or bounds.")
+        }
+        Wire::Presence => format!("Whether there is a {of}."),
+        Wire::Each => {
+            "Tags, each made by a function of this module. All of them must match.".to_owned()
+        }
+        Wire::Joined => about.replace(", several paths with commas", ""),
+        Wire::Text => about,
     }
 }
 

@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use super::api::{Answer, Api, Body, Group, Location, Method, Parameter};
+use super::api::{Answer, Api, Body, Group, Method, Parameter};
 use super::method_names::Operations;
 use super::parameter::parameters;
 use super::schema::{IN_BODY, Types, reference, strings};
@@ -105,8 +105,7 @@ fn form<'d>(
         None => Answer::Nothing,
         Some(schema) => answer(types, &mut parameters, schema, &context),
     };
-    parameters
-        .retain(|parameter| parameter.location == Location::Path || !is_handled(one, parameter));
+    parameters.retain(|parameter| !is_handled(one, parameter));
     let text = |name: &str| one.json[name].as_str().unwrap_or_default();
     let about = [text("summary")].into_iter().chain(text("description").split("\n\n"));
     Method {
@@ -159,7 +158,11 @@ fn answer<'d>(
             remove_fields(parameters, Some(&fields));
             Answer::Entity { shape: types.shape(schema, context), fields }
         }
-        (None, _) => Answer::Value(types.shape(schema, context)),
+        (None, fields) => {
+            // A page of at most one entity has whole ones only.
+            remove_fields(parameters, fields.filter(|_| is_entity(items)).as_deref());
+            Answer::Value(types.shape(schema, context))
+        }
     }
 }
 

@@ -141,12 +141,9 @@ export class ApiError extends Error {
 
 /** No response has arrived. `cause` is the error of the last attempt. */
 export class NetworkError extends Error {
-  readonly cause: unknown;
-
   constructor(message: string, cause: unknown) {
-    super(message);
+    super(message, { cause });
     this.name = "NetworkError";
-    this.cause = cause;
   }
 }
 
@@ -288,8 +285,12 @@ class Deadline {
     this.timer = setTimeout(stop, ms);
   }
 
-  end(): void {
+  pause(): void {
     clearTimeout(this.timer);
+  }
+
+  end(): void {
+    this.pause();
     this.signal?.removeEventListener("abort", this.abort);
   }
 }
@@ -442,6 +443,8 @@ function canonical(value: unknown): string {
   });
 }
 
+/** Events that are named after the member that they set. */
+const MEMBER_EVENTS = ["total", "count", "rank"];
 const IDENTITIES = ["id", "of", "values", "window", "value", "key"];
 
 /** What an item of a page is identified by. */
@@ -468,7 +471,8 @@ function applied(body: unknown, { event, data }: LiveEvent): unknown {
       break;
     }
     default: {
-      const member = data.member ?? event;
+      const member = data.member ?? (MEMBER_EVENTS.includes(event) ? event : undefined);
+      if (member === undefined) return body;
       if ("value" in data) members.set(member, data.value);
       else members.delete(member);
     }
@@ -492,7 +496,9 @@ async function* liveEvents(
 ): AsyncGenerator<LiveEvent[], void, undefined> {
   let position = "";
   let failures = 0;
+  let hasBegun = false;
   for (;;) {
+    let failure: unknown = new Error("The server ended the stream at once.");
     const deadline = new Deadline(options.signal);
     try {
       deadline.in(options.timeoutMs ?? transport.options.timeoutMs ?? 30_000);
@@ -508,16 +514,20 @@ async function* liveEvents(
       for (;;) {
         deadline.in(SILENCE_MS);
         const { done, value } = await reader.read();
+        // The caller may take any time.
+        deadline.pause();
         if (done) break;
         const group = events.read(decoder.decode(value, { stream: true }));
         position = group.at(-1)?.id || position;
         if (group.length > 0) {
           failures = 0;
+          hasBegun = true;
           yield group;
         }
       }
     } catch (error) {
-      if (options.signal?.aborted) throw error;
+      failure = error;
+      if (options.signal?.aborted) throw options.signal.reason;
       if (error instanceof ApiError) {
         // A position that is gone: begin again with a page.
         if (error.status === 410 && position !== "") position = "";
@@ -526,6 +536,11 @@ async function* liveEvents(
     } finally {
       deadline.end();
       deadline.controller.abort();
+    }
+    // A stream that has never begun is given up, one that broke is not.
+    if (!hasBegun && failures >= (transport.options.retries ?? 4)) {
+      if (failure instanceof ApiError) throw failure;
+      throw new NetworkError(`${call.path} cannot be followed: ${String(failure)}`, failure);
     }
     await pause(pauseBefore(failures), options.signal);
     failures += 1;
@@ -1054,14 +1069,11 @@ export interface CommentReadParams {
 export interface CommentListByProductParams {
   /** The product. */
   product: string;
-  /** The created, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
-  /**
-   * The language: one or more values, separated by commas. Escape commas and backslashes with a
-   * backslash. Prefix a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The language: one value, or several of which any matches. */
   language?: string | string[];
-  /** The rating: one or more values, separated by commas. */
+  /** The rating: one value, or several of which any matches. */
   rating?: number | number[];
   /** Maximum number of results. */
   limit?: number;
@@ -1076,9 +1088,9 @@ export interface CommentListByProductParams {
 export interface CommentCountByProductParams {
   /** The product. */
   product: string;
-  /** Count only this language. Prefix a value that starts with `=` with `=`. */
+  /** The language. */
   language?: string;
-  /** Count only this rating. */
+  /** The rating. */
   rating?: number;
   /** Include the query plan and its cost under `explain`. */
   explain?: boolean;
@@ -1087,9 +1099,9 @@ export interface CommentCountByProductParams {
 export interface CommentCountsByProductParams {
   /** The product. */
   product: string;
-  /** Count only this language. Prefix a value that starts with `=` with `=`. */
+  /** The language. */
   language?: string;
-  /** Count only this rating. */
+  /** The rating. */
   rating?: number;
   /**
    * Return one count per value: `language`, `rating`, or several separated by commas. A field that
@@ -1105,12 +1117,9 @@ export interface CommentCountsByProductParams {
 export interface CommentFacetsByProductParams {
   /** The product. */
   product: string;
-  /**
-   * The language: one or more values, separated by commas. Escape commas and backslashes with a
-   * backslash. Prefix a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The language: one value, or several of which any matches. */
   language?: string | string[];
-  /** The rating: one or more values, separated by commas. */
+  /** The rating: one value, or several of which any matches. */
   rating?: number | number[];
   /** Maximum number of results. */
   limit?: number;
@@ -1123,12 +1132,9 @@ export interface CommentFacetByProductParams {
   product: string;
   /** The id. */
   facet: "language" | "rating";
-  /**
-   * The language: one or more values, separated by commas. Escape commas and backslashes with a
-   * backslash. Prefix a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The language: one value, or several of which any matches. */
   language?: string | string[];
-  /** The rating: one or more values, separated by commas. */
+  /** The rating: one value, or several of which any matches. */
   rating?: number | number[];
   /** Maximum number of results. */
   limit?: number;
@@ -1155,14 +1161,11 @@ export interface CommentRankLeadersParams {
 export interface CommentUpdateAllByProductParams {
   /** The product. */
   product: string;
-  /** The created, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
-  /**
-   * The language: one or more values, separated by commas. Escape commas and backslashes with a
-   * backslash. Prefix a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The language: one value, or several of which any matches. */
   language?: string | string[];
-  /** The rating: one or more values, separated by commas. */
+  /** The rating: one value, or several of which any matches. */
   rating?: number | number[];
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -1171,14 +1174,11 @@ export interface CommentUpdateAllByProductParams {
 export interface CommentDeleteAllByProductParams {
   /** The product. */
   product: string;
-  /** The created, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
-  /**
-   * The language: one or more values, separated by commas. Escape commas and backslashes with a
-   * backslash. Prefix a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The language: one value, or several of which any matches. */
   language?: string | string[];
-  /** The rating: one or more values, separated by commas. */
+  /** The rating: one value, or several of which any matches. */
   rating?: number | number[];
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;

@@ -141,12 +141,9 @@ export class ApiError extends Error {
 
 /** No response has arrived. `cause` is the error of the last attempt. */
 export class NetworkError extends Error {
-  readonly cause: unknown;
-
   constructor(message: string, cause: unknown) {
-    super(message);
+    super(message, { cause });
     this.name = "NetworkError";
-    this.cause = cause;
   }
 }
 
@@ -288,8 +285,12 @@ class Deadline {
     this.timer = setTimeout(stop, ms);
   }
 
-  end(): void {
+  pause(): void {
     clearTimeout(this.timer);
+  }
+
+  end(): void {
+    this.pause();
     this.signal?.removeEventListener("abort", this.abort);
   }
 }
@@ -442,6 +443,8 @@ function canonical(value: unknown): string {
   });
 }
 
+/** Events that are named after the member that they set. */
+const MEMBER_EVENTS = ["total", "count", "rank"];
 const IDENTITIES = ["id", "of", "values", "window", "value", "key"];
 
 /** What an item of a page is identified by. */
@@ -468,7 +471,8 @@ function applied(body: unknown, { event, data }: LiveEvent): unknown {
       break;
     }
     default: {
-      const member = data.member ?? event;
+      const member = data.member ?? (MEMBER_EVENTS.includes(event) ? event : undefined);
+      if (member === undefined) return body;
       if ("value" in data) members.set(member, data.value);
       else members.delete(member);
     }
@@ -492,7 +496,9 @@ async function* liveEvents(
 ): AsyncGenerator<LiveEvent[], void, undefined> {
   let position = "";
   let failures = 0;
+  let hasBegun = false;
   for (;;) {
+    let failure: unknown = new Error("The server ended the stream at once.");
     const deadline = new Deadline(options.signal);
     try {
       deadline.in(options.timeoutMs ?? transport.options.timeoutMs ?? 30_000);
@@ -508,16 +514,20 @@ async function* liveEvents(
       for (;;) {
         deadline.in(SILENCE_MS);
         const { done, value } = await reader.read();
+        // The caller may take any time.
+        deadline.pause();
         if (done) break;
         const group = events.read(decoder.decode(value, { stream: true }));
         position = group.at(-1)?.id || position;
         if (group.length > 0) {
           failures = 0;
+          hasBegun = true;
           yield group;
         }
       }
     } catch (error) {
-      if (options.signal?.aborted) throw error;
+      failure = error;
+      if (options.signal?.aborted) throw options.signal.reason;
       if (error instanceof ApiError) {
         // A position that is gone: begin again with a page.
         if (error.status === 410 && position !== "") position = "";
@@ -526,6 +536,11 @@ async function* liveEvents(
     } finally {
       deadline.end();
       deadline.controller.abort();
+    }
+    // A stream that has never begun is given up, one that broke is not.
+    if (!hasBegun && failures >= (transport.options.retries ?? 4)) {
+      if (failure instanceof ApiError) throw failure;
+      throw new NetworkError(`${call.path} cannot be followed: ${String(failure)}`, failure);
     }
     await pause(pauseBefore(failures), options.signal);
     failures += 1;
@@ -1531,7 +1546,7 @@ export interface ListOperationsParams {
 export interface CategoryReadParams {
   /**
    * Related entities, lists and counts to include under `with`: `ingredients`,
-   * `ingredient.by_category`. Separate nested relations with dots, several paths with commas.
+   * `ingredient.by_category`. Separate nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -1539,9 +1554,9 @@ export interface CategoryReadParams {
 }
 
 export interface CategoryListByShopOrderParams {
-  /** The name. Prefix a value that starts with `<`, `>` or `=` with `=`. */
+  /** The name. */
   name?: string;
-  /** The shop order, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The shop order, or bounds of it. */
   shop_order?: number | Bounds<number>;
   /** Maximum number of results. */
   limit?: number;
@@ -1549,7 +1564,7 @@ export interface CategoryListByShopOrderParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `ingredients`,
-   * `ingredient.by_category`. Separate nested relations with dots, several paths with commas.
+   * `ingredient.by_category`. Separate nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -1561,7 +1576,7 @@ export interface CategoryChildrenIngredientsParams {
   limit?: number;
   /**
    * Related entities, lists and counts to include under `with`: `category`, `uses`. Separate
-   * nested relations with dots, several paths with commas.
+   * nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -1569,14 +1584,14 @@ export interface CategoryChildrenIngredientsParams {
 }
 
 export interface CategoryUpdateAllByShopOrderParams {
-  /** The shop order, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The shop order, or bounds of it. */
   shop_order?: number | Bounds<number>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface CategoryDeleteAllByShopOrderParams {
-  /** The shop order, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The shop order, or bounds of it. */
   shop_order?: number | Bounds<number>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -1796,7 +1811,7 @@ export class CategoryQueries {
 export interface IngredientReadParams {
   /**
    * Related entities, lists and counts to include under `with`: `category`, `uses`. Separate
-   * nested relations with dots, several paths with commas.
+   * nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -1806,10 +1821,7 @@ export interface IngredientReadParams {
 export interface IngredientListByCategoryParams {
   /** The category. */
   category: string;
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Maximum number of results. */
   limit?: number;
@@ -1817,7 +1829,7 @@ export interface IngredientListByCategoryParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `category`, `uses`. Separate
-   * nested relations with dots, several paths with commas.
+   * nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -1825,10 +1837,7 @@ export interface IngredientListByCategoryParams {
 }
 
 export interface IngredientListByNameParams {
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Maximum number of results. */
   limit?: number;
@@ -1836,7 +1845,7 @@ export interface IngredientListByNameParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `category`, `uses`. Separate
-   * nested relations with dots, several paths with commas.
+   * nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -1846,20 +1855,14 @@ export interface IngredientListByNameParams {
 export interface IngredientUpdateAllByCategoryParams {
   /** The category. */
   category: string;
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface IngredientUpdateAllByNameParams {
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -1868,20 +1871,14 @@ export interface IngredientUpdateAllByNameParams {
 export interface IngredientDeleteAllByCategoryParams {
   /** The category. */
   category: string;
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface IngredientDeleteAllByNameParams {
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -2160,7 +2157,7 @@ export class IngredientQueries {
 export interface RecipeReadParams {
   /**
    * Related entities, lists and counts to include under `with`: `recipe_ingredients`,
-   * `ingredients`, `menu_items`. Separate nested relations with dots, several paths with commas.
+   * `ingredients`, `menu_items`. Separate nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2168,10 +2165,7 @@ export interface RecipeReadParams {
 }
 
 export interface RecipeListByNameParams {
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Maximum number of results. */
   limit?: number;
@@ -2179,7 +2173,7 @@ export interface RecipeListByNameParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `recipe_ingredients`,
-   * `ingredients`, `menu_items`. Separate nested relations with dots, several paths with commas.
+   * `ingredients`, `menu_items`. Separate nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2191,7 +2185,7 @@ export interface RecipeChildrenIngredientsOfRecipeParams {
   limit?: number;
   /**
    * Related entities, lists and counts to include under `with`: `recipe`, `ingredient`. Separate
-   * nested relations with dots, several paths with commas.
+   * nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2199,20 +2193,14 @@ export interface RecipeChildrenIngredientsOfRecipeParams {
 }
 
 export interface RecipeUpdateAllByNameParams {
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface RecipeDeleteAllByNameParams {
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -2429,7 +2417,7 @@ export class RecipeQueries {
 export interface RecipeIngredientReadParams {
   /**
    * Related entities, lists and counts to include under `with`: `recipe`, `ingredient`. Separate
-   * nested relations with dots, several paths with commas.
+   * nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2445,7 +2433,7 @@ export interface RecipeIngredientListByIngredientParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `recipe`, `ingredient`. Separate
-   * nested relations with dots, several paths with commas.
+   * nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2455,7 +2443,7 @@ export interface RecipeIngredientListByIngredientParams {
 export interface RecipeIngredientListByRecipeParams {
   /** The recipe. */
   recipe: string;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
   /** Maximum number of results. */
   limit?: number;
@@ -2463,7 +2451,7 @@ export interface RecipeIngredientListByRecipeParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `recipe`, `ingredient`. Separate
-   * nested relations with dots, several paths with commas.
+   * nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2480,7 +2468,7 @@ export interface RecipeIngredientUpdateAllByIngredientParams {
 export interface RecipeIngredientUpdateAllByRecipeParams {
   /** The recipe. */
   recipe: string;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -2496,7 +2484,7 @@ export interface RecipeIngredientDeleteAllByIngredientParams {
 export interface RecipeIngredientDeleteAllByRecipeParams {
   /** The recipe. */
   recipe: string;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -2778,7 +2766,7 @@ export class RecipeIngredientQueries {
 export interface MenuReadParams {
   /**
    * Related entities, lists and counts to include under `with`: `menu_items`, `items`. Separate
-   * nested relations with dots, several paths with commas.
+   * nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2786,7 +2774,7 @@ export interface MenuReadParams {
 }
 
 export interface MenuListByStartParams {
-  /** The starts, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The starts, or bounds of it. */
   starts?: string | Date | Bounds<string | Date>;
   /** Maximum number of results. */
   limit?: number;
@@ -2794,7 +2782,7 @@ export interface MenuListByStartParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `menu_items`, `items`. Separate
-   * nested relations with dots, several paths with commas.
+   * nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2806,7 +2794,7 @@ export interface MenuChildrenItemsOfMenuParams {
   limit?: number;
   /**
    * Related entities, lists and counts to include under `with`: `menu`, `recipe`. Separate nested
-   * relations with dots, several paths with commas.
+   * relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2814,14 +2802,14 @@ export interface MenuChildrenItemsOfMenuParams {
 }
 
 export interface MenuUpdateAllByStartParams {
-  /** The starts, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The starts, or bounds of it. */
   starts?: string | Date | Bounds<string | Date>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface MenuDeleteAllByStartParams {
-  /** The starts, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The starts, or bounds of it. */
   starts?: string | Date | Bounds<string | Date>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -3034,7 +3022,7 @@ export class MenuQueries {
 export interface MenuItemReadParams {
   /**
    * Related entities, lists and counts to include under `with`: `menu`, `recipe`. Separate nested
-   * relations with dots, several paths with commas.
+   * relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -3044,7 +3032,7 @@ export interface MenuItemReadParams {
 export interface MenuItemListByMenuParams {
   /** The menu. */
   menu: string;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
   /** Maximum number of results. */
   limit?: number;
@@ -3052,7 +3040,7 @@ export interface MenuItemListByMenuParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `menu`, `recipe`. Separate nested
-   * relations with dots, several paths with commas.
+   * relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -3068,7 +3056,7 @@ export interface MenuItemListByRecipeParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `menu`, `recipe`. Separate nested
-   * relations with dots, several paths with commas.
+   * relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -3078,7 +3066,7 @@ export interface MenuItemListByRecipeParams {
 export interface MenuItemUpdateAllByMenuParams {
   /** The menu. */
   menu: string;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -3094,7 +3082,7 @@ export interface MenuItemUpdateAllByRecipeParams {
 export interface MenuItemDeleteAllByMenuParams {
   /** The menu. */
   menu: string;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;

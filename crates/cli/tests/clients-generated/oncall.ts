@@ -141,12 +141,9 @@ export class ApiError extends Error {
 
 /** No response has arrived. `cause` is the error of the last attempt. */
 export class NetworkError extends Error {
-  readonly cause: unknown;
-
   constructor(message: string, cause: unknown) {
-    super(message);
+    super(message, { cause });
     this.name = "NetworkError";
-    this.cause = cause;
   }
 }
 
@@ -288,8 +285,12 @@ class Deadline {
     this.timer = setTimeout(stop, ms);
   }
 
-  end(): void {
+  pause(): void {
     clearTimeout(this.timer);
+  }
+
+  end(): void {
+    this.pause();
     this.signal?.removeEventListener("abort", this.abort);
   }
 }
@@ -442,6 +443,8 @@ function canonical(value: unknown): string {
   });
 }
 
+/** Events that are named after the member that they set. */
+const MEMBER_EVENTS = ["total", "count", "rank"];
 const IDENTITIES = ["id", "of", "values", "window", "value", "key"];
 
 /** What an item of a page is identified by. */
@@ -468,7 +471,8 @@ function applied(body: unknown, { event, data }: LiveEvent): unknown {
       break;
     }
     default: {
-      const member = data.member ?? event;
+      const member = data.member ?? (MEMBER_EVENTS.includes(event) ? event : undefined);
+      if (member === undefined) return body;
       if ("value" in data) members.set(member, data.value);
       else members.delete(member);
     }
@@ -492,7 +496,9 @@ async function* liveEvents(
 ): AsyncGenerator<LiveEvent[], void, undefined> {
   let position = "";
   let failures = 0;
+  let hasBegun = false;
   for (;;) {
+    let failure: unknown = new Error("The server ended the stream at once.");
     const deadline = new Deadline(options.signal);
     try {
       deadline.in(options.timeoutMs ?? transport.options.timeoutMs ?? 30_000);
@@ -508,16 +514,20 @@ async function* liveEvents(
       for (;;) {
         deadline.in(SILENCE_MS);
         const { done, value } = await reader.read();
+        // The caller may take any time.
+        deadline.pause();
         if (done) break;
         const group = events.read(decoder.decode(value, { stream: true }));
         position = group.at(-1)?.id || position;
         if (group.length > 0) {
           failures = 0;
+          hasBegun = true;
           yield group;
         }
       }
     } catch (error) {
-      if (options.signal?.aborted) throw error;
+      failure = error;
+      if (options.signal?.aborted) throw options.signal.reason;
       if (error instanceof ApiError) {
         // A position that is gone: begin again with a page.
         if (error.status === 410 && position !== "") position = "";
@@ -526,6 +536,11 @@ async function* liveEvents(
     } finally {
       deadline.end();
       deadline.controller.abort();
+    }
+    // A stream that has never begun is given up, one that broke is not.
+    if (!hasBegun && failures >= (transport.options.retries ?? 4)) {
+      if (failure instanceof ApiError) throw failure;
+      throw new NetworkError(`${call.path} cannot be followed: ${String(failure)}`, failure);
     }
     await pause(pauseBefore(failures), options.signal);
     failures += 1;
@@ -1807,7 +1822,7 @@ export interface ListOperationsParams {
 export interface ContactReadParams {
   /**
    * Related entities, lists and counts to include under `with`: `methods`, `searches`,
-   * `method.by_position`. Separate nested relations with dots, several paths with commas.
+   * `method.by_position`. Separate nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -1815,10 +1830,7 @@ export interface ContactReadParams {
 }
 
 export interface ContactListByNameParams {
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Maximum number of results. */
   limit?: number;
@@ -1826,7 +1838,7 @@ export interface ContactListByNameParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `methods`, `searches`,
-   * `method.by_position`. Separate nested relations with dots, several paths with commas.
+   * `method.by_position`. Separate nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -1838,7 +1850,7 @@ export interface ContactChildrenMethodsParams {
   limit?: number;
   /**
    * Related entities, lists and counts to include under `with`: `contact`. Separate nested
-   * relations with dots, several paths with commas.
+   * relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -1846,20 +1858,14 @@ export interface ContactChildrenMethodsParams {
 }
 
 export interface ContactUpdateAllByNameParams {
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface ContactDeleteAllByNameParams {
-  /**
-   * The name, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. Prefix
-   * a value that starts with `<`, `>` or `=` with `=`.
-   */
+  /** The name, or bounds of it. */
   name?: string | Bounds<string>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -2076,7 +2082,7 @@ export class ContactQueries {
 export interface MethodReadParams {
   /**
    * Related entities, lists and counts to include under `with`: `contact`. Separate nested
-   * relations with dots, several paths with commas.
+   * relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2086,7 +2092,7 @@ export interface MethodReadParams {
 export interface MethodListByPositionParams {
   /** The contact. */
   contact: string;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
   /** Maximum number of results. */
   limit?: number;
@@ -2094,7 +2100,7 @@ export interface MethodListByPositionParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `contact`. Separate nested
-   * relations with dots, several paths with commas.
+   * relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2104,7 +2110,7 @@ export interface MethodListByPositionParams {
 export interface MethodUpdateAllByPositionParams {
   /** The contact. */
   contact: string;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -2113,7 +2119,7 @@ export interface MethodUpdateAllByPositionParams {
 export interface MethodDeleteAllByPositionParams {
   /** The contact. */
   contact: string;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -2306,7 +2312,7 @@ export class MethodQueries {
 export interface SearchReadParams {
   /**
    * Related entities, lists and counts to include under `with`: `contact`, `attempts`,
-   * `attempt.by_search`. Separate nested relations with dots, several paths with commas.
+   * `attempt.by_search`. Separate nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2316,7 +2322,7 @@ export interface SearchReadParams {
 export interface SearchListByContactParams {
   /** The contact. */
   contact: string;
-  /** The created, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
   /** The status. */
   status?: "active" | "successful" | "failed" | "canceled";
@@ -2326,7 +2332,7 @@ export interface SearchListByContactParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `contact`, `attempts`,
-   * `attempt.by_search`. Separate nested relations with dots, several paths with commas.
+   * `attempt.by_search`. Separate nested relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2338,7 +2344,7 @@ export interface SearchChildrenAttemptsParams {
   limit?: number;
   /**
    * Related entities, lists and counts to include under `with`: `search`. Separate nested
-   * relations with dots, several paths with commas.
+   * relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2348,7 +2354,7 @@ export interface SearchChildrenAttemptsParams {
 export interface SearchUpdateAllByContactParams {
   /** The contact. */
   contact: string;
-  /** The created, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
   /** The status. */
   status?: "active" | "successful" | "failed" | "canceled";
@@ -2359,7 +2365,7 @@ export interface SearchUpdateAllByContactParams {
 export interface SearchDeleteAllByContactParams {
   /** The contact. */
   contact: string;
-  /** The created, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
   /** The status. */
   status?: "active" | "successful" | "failed" | "canceled";
@@ -2583,7 +2589,7 @@ export class SearchQueries {
 export interface AttemptReadParams {
   /**
    * Related entities, lists and counts to include under `with`: `search`. Separate nested
-   * relations with dots, several paths with commas.
+   * relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2593,11 +2599,11 @@ export interface AttemptReadParams {
 export interface AttemptListBySearchParams {
   /** The search. */
   search: string;
-  /** The created, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
-  /** The stage, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The stage, or bounds of it. */
   stage?: number | Bounds<number>;
   /** Maximum number of results. */
   limit?: number;
@@ -2605,7 +2611,7 @@ export interface AttemptListBySearchParams {
   reverse?: boolean;
   /**
    * Related entities, lists and counts to include under `with`: `search`. Separate nested
-   * relations with dots, several paths with commas.
+   * relations with dots.
    */
   with?: string[];
   /** Include the query plan and its cost under `explain`. */
@@ -2615,11 +2621,11 @@ export interface AttemptListBySearchParams {
 export interface AttemptUpdateAllBySearchParams {
   /** The search. */
   search: string;
-  /** The created, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
-  /** The stage, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The stage, or bounds of it. */
   stage?: number | Bounds<number>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -2628,11 +2634,11 @@ export interface AttemptUpdateAllBySearchParams {
 export interface AttemptDeleteAllBySearchParams {
   /** The search. */
   search: string;
-  /** The created, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
-  /** The position, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The position, or bounds of it. */
   position?: number | Bounds<number>;
-  /** The stage, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The stage, or bounds of it. */
   stage?: number | Bounds<number>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -2936,9 +2942,9 @@ export interface JobReadParams {
 }
 
 export interface JobListByLaneParams {
-  /** The lane. Prefix a value that starts with `<`, `>` or `=` with `=`. */
+  /** The lane. */
   lane: string;
-  /** The place, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The place, or bounds of it. */
   place?: number | Bounds<number>;
   /** Maximum number of results. */
   limit?: number;
@@ -2951,7 +2957,7 @@ export interface JobListByLaneParams {
 export interface JobListByStatusParams {
   /** The status. */
   status: "queued" | "waiting" | "running" | "done" | "failed" | "canceled";
-  /** The due, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The due, or bounds of it. */
   due?: string | Date | Bounds<string | Date>;
   /** Maximum number of results. */
   limit?: number;
@@ -2962,9 +2968,9 @@ export interface JobListByStatusParams {
 }
 
 export interface JobDeleteAllByLaneParams {
-  /** The lane. Prefix a value that starts with `<`, `>` or `=` with `=`. */
+  /** The lane. */
   lane: string;
-  /** The place, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The place, or bounds of it. */
   place?: number | Bounds<number>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
@@ -2973,7 +2979,7 @@ export interface JobDeleteAllByLaneParams {
 export interface JobDeleteAllByStatusParams {
   /** The status. */
   status: "queued" | "waiting" | "running" | "done" | "failed" | "canceled";
-  /** The due, or a range: a value after `<`, `<=`, `>` or `>=`; once, or once for each end. */
+  /** The due, or bounds of it. */
   due?: string | Date | Bounds<string | Date>;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;

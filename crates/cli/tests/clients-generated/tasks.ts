@@ -141,12 +141,9 @@ export class ApiError extends Error {
 
 /** No response has arrived. `cause` is the error of the last attempt. */
 export class NetworkError extends Error {
-  readonly cause: unknown;
-
   constructor(message: string, cause: unknown) {
-    super(message);
+    super(message, { cause });
     this.name = "NetworkError";
-    this.cause = cause;
   }
 }
 
@@ -288,8 +285,12 @@ class Deadline {
     this.timer = setTimeout(stop, ms);
   }
 
-  end(): void {
+  pause(): void {
     clearTimeout(this.timer);
+  }
+
+  end(): void {
+    this.pause();
     this.signal?.removeEventListener("abort", this.abort);
   }
 }
@@ -442,6 +443,8 @@ function canonical(value: unknown): string {
   });
 }
 
+/** Events that are named after the member that they set. */
+const MEMBER_EVENTS = ["total", "count", "rank"];
 const IDENTITIES = ["id", "of", "values", "window", "value", "key"];
 
 /** What an item of a page is identified by. */
@@ -468,7 +471,8 @@ function applied(body: unknown, { event, data }: LiveEvent): unknown {
       break;
     }
     default: {
-      const member = data.member ?? event;
+      const member = data.member ?? (MEMBER_EVENTS.includes(event) ? event : undefined);
+      if (member === undefined) return body;
       if ("value" in data) members.set(member, data.value);
       else members.delete(member);
     }
@@ -492,7 +496,9 @@ async function* liveEvents(
 ): AsyncGenerator<LiveEvent[], void, undefined> {
   let position = "";
   let failures = 0;
+  let hasBegun = false;
   for (;;) {
+    let failure: unknown = new Error("The server ended the stream at once.");
     const deadline = new Deadline(options.signal);
     try {
       deadline.in(options.timeoutMs ?? transport.options.timeoutMs ?? 30_000);
@@ -508,16 +514,20 @@ async function* liveEvents(
       for (;;) {
         deadline.in(SILENCE_MS);
         const { done, value } = await reader.read();
+        // The caller may take any time.
+        deadline.pause();
         if (done) break;
         const group = events.read(decoder.decode(value, { stream: true }));
         position = group.at(-1)?.id || position;
         if (group.length > 0) {
           failures = 0;
+          hasBegun = true;
           yield group;
         }
       }
     } catch (error) {
-      if (options.signal?.aborted) throw error;
+      failure = error;
+      if (options.signal?.aborted) throw options.signal.reason;
       if (error instanceof ApiError) {
         // A position that is gone: begin again with a page.
         if (error.status === 410 && position !== "") position = "";
@@ -526,6 +536,11 @@ async function* liveEvents(
     } finally {
       deadline.end();
       deadline.controller.abort();
+    }
+    // A stream that has never begun is given up, one that broke is not.
+    if (!hasBegun && failures >= (transport.options.retries ?? 4)) {
+      if (failure instanceof ApiError) throw failure;
+      throw new NetworkError(`${call.path} cannot be followed: ${String(failure)}`, failure);
     }
     await pause(pauseBefore(failures), options.signal);
     failures += 1;
@@ -965,11 +980,7 @@ export interface TaskReadParams {
 }
 
 export interface TaskListAllParams {
-  /**
-   * Filter by a tag in `tags`: `key:value`. `key:a|b` matches any of several values, `key:*` any
-   * value, `!key:value` entities without it. Several parameters must all match. The first `:` ends
-   * the key. Escape `\`, `!`, `:`, `|` and `*` with a backslash.
-   */
+  /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];
   /** Maximum number of results. */
   limit?: number;
@@ -982,11 +993,7 @@ export interface TaskListAllParams {
 }
 
 export interface TaskListOpenParams {
-  /**
-   * Filter by a tag in `tags`: `key:value`. `key:a|b` matches any of several values, `key:*` any
-   * value, `!key:value` entities without it. Several parameters must all match. The first `:` ends
-   * the key. Escape `\`, `!`, `:`, `|` and `*` with a backslash.
-   */
+  /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];
   /** Maximum number of results. */
   limit?: number;
@@ -1001,11 +1008,7 @@ export interface TaskListOpenParams {
 export interface TaskTagsOfKeyAllParams {
   /** The id. */
   key: string;
-  /**
-   * Filter by a tag in `tags`: `key:value`. `key:a|b` matches any of several values, `key:*` any
-   * value, `!key:value` entities without it. Several parameters must all match. The first `:` ends
-   * the key. Escape `\`, `!`, `:`, `|` and `*` with a backslash.
-   */
+  /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];
   /** Maximum number of results. */
   limit?: number;
@@ -1018,11 +1021,7 @@ export interface TaskTagsOfKeyAllParams {
 export interface TaskTagsOfKeyOpenParams {
   /** The id. */
   key: string;
-  /**
-   * Filter by a tag in `tags`: `key:value`. `key:a|b` matches any of several values, `key:*` any
-   * value, `!key:value` entities without it. Several parameters must all match. The first `:` ends
-   * the key. Escape `\`, `!`, `:`, `|` and `*` with a backslash.
-   */
+  /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];
   /** Maximum number of results. */
   limit?: number;
@@ -1033,11 +1032,7 @@ export interface TaskTagsOfKeyOpenParams {
 }
 
 export interface TaskTagsAllParams {
-  /**
-   * Filter by a tag in `tags`: `key:value`. `key:a|b` matches any of several values, `key:*` any
-   * value, `!key:value` entities without it. Several parameters must all match. The first `:` ends
-   * the key. Escape `\`, `!`, `:`, `|` and `*` with a backslash.
-   */
+  /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];
   /** Maximum number of results. */
   limit?: number;
@@ -1048,11 +1043,7 @@ export interface TaskTagsAllParams {
 }
 
 export interface TaskTagsOpenParams {
-  /**
-   * Filter by a tag in `tags`: `key:value`. `key:a|b` matches any of several values, `key:*` any
-   * value, `!key:value` entities without it. Several parameters must all match. The first `:` ends
-   * the key. Escape `\`, `!`, `:`, `|` and `*` with a backslash.
-   */
+  /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];
   /** Maximum number of results. */
   limit?: number;
@@ -1063,44 +1054,28 @@ export interface TaskTagsOpenParams {
 }
 
 export interface TaskUpdateAllAllParams {
-  /**
-   * Filter by a tag in `tags`: `key:value`. `key:a|b` matches any of several values, `key:*` any
-   * value, `!key:value` entities without it. Several parameters must all match. The first `:` ends
-   * the key. Escape `\`, `!`, `:`, `|` and `*` with a backslash.
-   */
+  /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface TaskUpdateAllOpenParams {
-  /**
-   * Filter by a tag in `tags`: `key:value`. `key:a|b` matches any of several values, `key:*` any
-   * value, `!key:value` entities without it. Several parameters must all match. The first `:` ends
-   * the key. Escape `\`, `!`, `:`, `|` and `*` with a backslash.
-   */
+  /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface TaskDeleteAllAllParams {
-  /**
-   * Filter by a tag in `tags`: `key:value`. `key:a|b` matches any of several values, `key:*` any
-   * value, `!key:value` entities without it. Several parameters must all match. The first `:` ends
-   * the key. Escape `\`, `!`, `:`, `|` and `*` with a backslash.
-   */
+  /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface TaskDeleteAllOpenParams {
-  /**
-   * Filter by a tag in `tags`: `key:value`. `key:a|b` matches any of several values, `key:*` any
-   * value, `!key:value` entities without it. Several parameters must all match. The first `:` ends
-   * the key. Escape `\`, `!`, `:`, `|` and `*` with a backslash.
-   */
+  /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;

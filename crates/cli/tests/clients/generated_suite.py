@@ -300,9 +300,13 @@ def stream(request: BaseHTTPRequestHandler, content: bytes, size: int) -> None:
     request.send_header("connection", "close")
     request.end_headers()
     # In pieces: characters, lines and events do not arrive whole.
-    for start in range(0, len(content), size):
-        request.wfile.write(content[start : start + size])
-        request.wfile.flush()
+    try:
+        for start in range(0, len(content), size):
+            request.wfile.write(content[start : start + size])
+            request.wfile.flush()
+    except OSError:
+        # The client has seen enough.
+        pass
 
 
 def live() -> None:
@@ -347,6 +351,12 @@ def live() -> None:
     with server(gone) as url:
         names = [state["name"] for state in tasks.Client(url).task.read("a").live()]
         assert names in (["1"], ["1", "2"]), names
+    with server(lambda request, count: stream(request, b"", 1)) as url:
+        try:
+            list(tasks.Client(url, retries=1).task.list_all().live())
+            raise AssertionError("There were no events.")
+        except tasks.NetworkError:
+            pass
     with server(lambda request, count: reply(request, 403, {})) as url:
         assert refused(lambda: list(tasks.Client(url).task.list_all().live())).status == 403
 

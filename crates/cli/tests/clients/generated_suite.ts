@@ -308,6 +308,10 @@ async function live(): Promise<void> {
     const states = await collected(new tasks.Client({ baseUrl }).task.read("a").live());
     assert.deepEqual(states.map((state) => state.name), ["1"]);
   });
+  await withServer((_, response) => void response.end(), async (baseUrl) => {
+    const followed = collected(new tasks.Client({ baseUrl, retries: 1 }).task.listAll().live());
+    await assert.rejects(followed, tasks.NetworkError);
+  });
   await withServer((_, response) => void response.writeHead(403).end(), async (baseUrl) => {
     assert.equal((await refused(collected(new tasks.Client({ baseUrl }).task.listAll().live()))).status, 403);
   });

@@ -59,6 +59,74 @@ fn only_generated_files_are_replaced() {
     assert!(left.is_empty(), "{left:?}");
 }
 
+/// The names that a module declares for its importers, or for itself.
+fn declared(text: &str) -> Vec<&str> {
+    let starts = ["export interface ", "export class ", "export type ", "interface ", "class "];
+    let name = |line: &'_ str| -> Option<usize> {
+        let start = starts.iter().find(|start| line.starts_with(*start));
+        let assigned = || line.contains(" = TypedDict(") || line.contains(" = Literal[");
+        start
+            .map(|start| start.len())
+            .or_else(|| (!line.starts_with(' ') && assigned()).then_some(0))
+    };
+    let names = text.lines().filter_map(|line| Some(&line[name(line)?..]));
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    names.map(|rest| rest.split(|c: char| !is_part(c)).next().unwrap_or_default()).collect()
+}
+
+#[test]
+fn no_two_types_have_one_name() {
+    let folder = Folder::new("clients-names");
+    let hostile = format!("{}/tests/clients/hostile.toml", env!("CARGO_MANIFEST_DIR"));
+    for (language, _) in LANGUAGES {
+        for model in [&hostile, &app("oncall")] {
+            let text = generated(&folder, language, model);
+            let mut names = declared(&text);
+            assert!(names.len() > 40, "{language}: {names:?}");
+            names.sort_unstable();
+            let twice: Vec<_> = names.windows(2).filter(|pair| pair[0] == pair[1]).collect();
+            assert!(twice.is_empty(), "{language}: {twice:?}");
+        }
+    }
+}
+
+#[test]
+fn names_that_a_language_reserves_end_with_an_underscore() {
+    let folder = Folder::new("clients-hostile");
+    let hostile = format!("{}/tests/clients/hostile.toml", env!("CARGO_MANIFEST_DIR"));
+    let typescript = generated(&folder, "typescript", &hostile);
+    for expected in [
+        "readonly class: ClassQueries_;",
+        "readonly constructor_: ConstructorQueries;",
+        "readonly transaction_: TransactionQueries;",
+        "export interface Page_ {",
+        "export interface Promise_ {",
+        // The number is only in the name of the operation: the server itself creates tokens.
+        "create(body: TokenCreate, ",
+        // An option beside a field of its name.
+        "[\"limit\", \"value\", params.limit],",
+        "[\"$limit\", \"text\", params.limit_],",
+        "[\"q.import\", \"text\", params.q_import],",
+        // A comment does not end where a text of the model says so.
+        "`\"a *\\/ b\"` by default.",
+    ] {
+        assert!(typescript.contains(expected), "{expected}");
+    }
+    let python = generated(&folder, "python", &hostile);
+    for expected in [
+        "self.class_ = ClassQueries_(",
+        "self.close_ = CloseQueries(",
+        "class None_(",
+        "        from_: str | datetime | Bounds[str | datetime] | None = None,",
+        "        with_: Sequence[str] | None = None,",
+        "        self_: str,",
+        "(\"from\", \"value\", from_),",
+        "        \"from\": \"str\",",
+    ] {
+        assert!(python.contains(expected), "{expected}");
+    }
+}
+
 #[test]
 fn a_model_with_errors_writes_nothing() {
     let folder = Folder::new("clients-invalid");

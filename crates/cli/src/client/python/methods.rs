@@ -16,6 +16,13 @@ pub(super) struct Methods<'w> {
     group: &'w str,
 }
 
+/// What a method returns: its type, and the body around the expression of the request.
+struct Returned {
+    shape: String,
+    before: String,
+    after: String,
+}
+
 /// A parameter of an operation with its name in Python.
 struct Argument<'m> {
     parameter: &'m Parameter,
@@ -48,10 +55,10 @@ impl<'w> Methods<'w> {
         let signature = self.signature(method, &arguments);
         let about: Vec<&str> = method.about.iter().map(String::as_str).collect();
         let about = Comment(&about).docstring("        ");
-        let (returned, make) = self.result(method, name);
+        let Returned { shape, before, after } = self.returned(method, name);
         let call = call(method, &arguments);
-        let body = make(&call);
-        format!("{}:\n{about}{body}", head(name, &signature, &returned))
+        let head = head(name, &signature, &shape);
+        format!("{head}:\n{about}        {before}{call}{after}\n")
     }
 
     fn signature(&self, method: &Method, arguments: &[Argument<'_>]) -> Vec<String> {
@@ -86,8 +93,7 @@ impl<'w> Methods<'w> {
         all
     }
 
-    /// The type of what a method returns, and what makes its body from the expression of the request.
-    fn result(&self, method: &Method, name: &str) -> (String, Box<dyn Fn(&str) -> String>) {
+    fn returned(&self, method: &Method, name: &str) -> Returned {
         let query = match self.group {
             "" => quoted(name),
             group => quoted(&format!("{}.{name}", snake(group))),
@@ -111,27 +117,25 @@ impl<'w> Methods<'w> {
             }
             Answer::Value(of) if method.is_query() => made(format!("Query[{}]", shape(of)), &[]),
             Answer::Value(of) | Answer::Entity { shape: of, .. } => sent(shape(of)),
-            Answer::Nothing => {
-                let body = |call: &str| format!("        self._transport.send({call})\n");
-                ("None".to_owned(), Box::new(body))
-            }
+            Answer::Nothing => Returned {
+                shape: "None".to_owned(),
+                before: "self._transport.send(".to_owned(),
+                after: ")".to_owned(),
+            },
         }
     }
 }
 
-fn made(class: String, more: &[&String]) -> (String, Box<dyn Fn(&str) -> String>) {
+fn made(shape: String, more: &[&String]) -> Returned {
     let more: String = more.iter().map(|name| format!(", {}", quoted(name))).collect();
-    let name = class.split('[').next().unwrap_or_default().to_owned();
-    let body = move |call: &str| format!("        return {name}(self._transport, {call}{more})\n");
-    (class, Box::new(body))
+    let class = shape.split('[').next().unwrap_or_default();
+    let before = format!("return {class}(self._transport, ");
+    Returned { before, after: format!("{more})"), shape }
 }
 
-fn sent(shape: String) -> (String, Box<dyn Fn(&str) -> String>) {
-    let of = shape.clone();
-    let body = move |call: &str| {
-        format!("        _sent: {of} = self._transport.send({call})\n        return _sent\n")
-    };
-    (shape, Box::new(body))
+fn sent(shape: String) -> Returned {
+    let before = format!("_sent: {shape} = self._transport.send(");
+    Returned { shape, before, after: ")\n        return _sent".to_owned() }
 }
 
 /// The beginning of a method, on several lines if it is long.

@@ -146,8 +146,9 @@ def _literal(text: str) -> str:
 
 
 def _written(wire: _Wire, value: object) -> list[str]:
-    many = isinstance(value, (list, tuple, set, frozenset))
-    all_values: list[object] = list(value) if many else [value]  # type: ignore[call-overload]
+    all_values: Sequence[object] = [value]
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        all_values = value
     if wire == "each":
         return [_text_of(one) for one in all_values]
     if wire == "joined":
@@ -395,6 +396,8 @@ class _EventReader:
         return [LiveEvent(event, self._id, json.loads("\n".join(data)))] if data else []
 
 
+# Events that are named after the member that they set.
+_MEMBER_EVENTS = ("total", "count", "rank")
 _IDENTITIES = ("id", "of", "values", "window", "value", "key")
 
 
@@ -416,7 +419,9 @@ def _applied(body: Any, event: LiveEvent) -> Any:
     if not isinstance(body, dict):
         return body
     if event.event not in ("enter", "move", "change", "leave"):
-        member = data.get("member", event.event)
+        member = data.get("member", event.event if event.event in _MEMBER_EVENTS else None)
+        if member is None:
+            return body
         others = {name: value for name, value in body.items() if name != member}
         return {**others, member: data["value"]} if "value" in data else others
     items = body.get("items")
@@ -437,8 +442,9 @@ def _changed_items(items: list[Any], event: str, data: dict[str, Any]) -> list[A
 
 def _live_events(transport: _Transport, call: _Call) -> Iterator[list[LiveEvent]]:
     """Receives the events of a live query, in groups as they arrive, and connects again."""
-    position, failures = "", 0
+    position, failures, has_begun = "", 0, False
     while True:
+        failure: Exception = OSError("The server ended the stream at once.")
         connection = transport.connect(max(_SILENCE, transport.options.timeout))
         try:
             headers = {**transport.headers(call), "accept": "text/event-stream"}
@@ -450,7 +456,7 @@ def _live_events(transport: _Transport, call: _Call) -> Iterator[list[LiveEvent]
             events = _EventReader()
             while received := response.read1(65536):
                 if group := events.read(received):
-                    position, failures = group[-1].id or position, 0
+                    position, failures, has_begun = group[-1].id or position, 0, True
                     yield group
         except ApiError as error:
             # A position that is gone: begin again with a page.
@@ -458,10 +464,16 @@ def _live_events(transport: _Transport, call: _Call) -> Iterator[list[LiveEvent]
             if not is_reset and error.status < 500 and error.status not in (408, 429):
                 raise
             position = "" if is_reset else position
-        except _FAILURES:
-            pass
+            failure = error
+        except (*_FAILURES, ValueError) as error:
+            failure = error
         finally:
             connection.close()
+        # A stream that has never begun is given up, one that broke is not.
+        if not has_begun and failures >= transport.options.retries:
+            if isinstance(failure, ApiError):
+                raise failure
+            raise NetworkError(f"{call.path} cannot be followed: {failure}") from failure
         time.sleep(_pause_before(failures))
         failures += 1
 

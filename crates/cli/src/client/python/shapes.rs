@@ -61,7 +61,10 @@ impl<'w> Shapes<'w> {
             Shape::List(of) => format!("list[{}]", self.write(of)),
             Shape::Map(of) => format!("dict[str, {}]", self.write(of)),
             Shape::Either(shapes) => {
-                shapes.iter().map(|shape| self.write(shape)).collect::<Vec<_>>().join(" | ")
+                let mut all: Vec<String> = shapes.iter().map(|shape| self.write(shape)).collect();
+                // Types with further members are all the same.
+                all.dedup();
+                all.join(" | ")
             }
             Shape::Type(TypeId(index)) if self.are_open.get(*index) == Some(&true) => {
                 "dict[str, Any]".to_owned()
