@@ -7,7 +7,7 @@ use super::api::{Api, Type};
 use super::comment::Comment;
 use super::names::{Names, camel, identifiers, pascal};
 
-use methods::Methods;
+use methods::{Methods, Taken};
 use shapes::Shapes;
 
 const RUNTIME: &str = include_str!("typescript/runtime.ts");
@@ -23,13 +23,12 @@ pub(super) fn write(api: &Api) -> String {
     }
     let mut client = Methods::new(&shapes, &mut names, "");
     let own: Vec<String> = api.methods.iter().map(|method| client.write(method)).collect();
-    let mut properties = client.into_taken();
-    let own_parameters = std::mem::take(&mut properties.parameters);
-    text.push_str(&own_parameters);
+    let Taken { names: mut properties, parameters } = client.into_taken();
+    text.push_str(&parameters);
     let (mut fields, mut starts) = (String::new(), String::new());
     for group in &api.groups {
         let class = names.claim(pascal(&format!("{} queries", group.name)));
-        let property = properties.names.claim(camel(&group.name));
+        let property = properties.claim(camel(&group.name));
         let mut methods = Methods::new(&shapes, &mut names, &group.name);
         let all: Vec<String> = group.methods.iter().map(|method| methods.write(method)).collect();
         text.push_str(&methods.into_taken().parameters);

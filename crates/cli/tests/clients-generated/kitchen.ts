@@ -625,7 +625,7 @@ export class PagesQuery<Q extends string, T> extends Query<Page<Q, T>> {
   }
 
   /** The page at a cursor: `next` or `previous` of another page. */
-  page(cursor?: Cursor<Q>): Promise<Page<Q, T>> {
+  page(cursor: Cursor<Q>): Promise<Page<Q, T>> {
     return this.transport.send(this.with(this.cursor, "text", cursor), this.options);
   }
 
@@ -633,7 +633,7 @@ export class PagesQuery<Q extends string, T> extends Query<Page<Q, T>> {
   async *pages(from?: Cursor<Q>): AsyncGenerator<Page<Q, T>, void, undefined> {
     let cursor = from;
     do {
-      const page: Page<Q, T> = await this.page(cursor);
+      const page: Page<Q, T> = await (cursor === undefined ? this.get() : this.page(cursor));
       yield page;
       cursor = page.next;
     } while (cursor !== undefined);

@@ -535,13 +535,13 @@ class PagesQuery(Query[Page[Q, T]], Generic[Q, T]):
         super().__init__(transport, call)
         self._cursor = cursor
 
-    def page(self, cursor: Cursor[Q] | None = None) -> Page[Q, T]:
+    def page(self, cursor: Cursor[Q]) -> Page[Q, T]:
         """The page at a cursor: `next` or `previous` of another page."""
         return self._parsed(self._transport.send(self._with(self._cursor, "text", cursor)))
 
     def pages(self, start: Cursor[Q] | None = None) -> Iterator[Page[Q, T]]:
         """All pages, from one on."""
-        page = self.page(start)
+        page = self.get() if start is None else self.page(start)
         yield page
         while page.next is not None:
             page = self.page(page.next)

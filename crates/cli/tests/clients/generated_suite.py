@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
@@ -64,11 +65,15 @@ def pages(client: tasks.Client) -> None:
     assert [task["name"] for task in query] == [f"task {n}" for n in range(7)]
     first = query.get()
     assert first.total == 7
-    second = query.page(first.next)
+    following = first.next
+    assert following is not None and first.previous is None
+    second = query.page(following)
     assert second.items[0]["name"] == "task 3"
+    assert second.previous is not None
     assert query.page(second.previous).items == first.items
+    assert len(list(query.items(following))) == 4
     others = client.task.list_open(limit=3)
-    mixed = refused(lambda: others.page(first.next))  # type: ignore[arg-type]
+    mixed = refused(lambda: others.page(following))  # type: ignore[arg-type]
     assert mixed.code == "bad-cursor"
     assert len(list(client.task.list_all(limit=2).pages())) == 4
     reversed_page = client.task.list_all(reverse=True, limit=1).only("name").get()
@@ -179,6 +184,36 @@ def relations(client: kitchen.Client) -> None:
     assert [one["name"] for one in lemons] == ["lemon"]
 
 
+# Texts that mean something in paths, queries or filters.
+TEXTS = [
+    "==", "!*", "<a", ">=1", "*a", "\\,", "a\\b", "a,b", "a|b:c", "!a", "ü😀", "a&b=c", "+%2F%", "a/../b",
+    "a b",
+]
+
+
+def escaping(client: comments.Client, others: tasks.Client, cook: kitchen.Client) -> None:
+    for n, text in enumerate(TEXTS):
+        created = client.comment.create(
+            {"product": text, "language": text, "rating": 1, "body": n}
+        )
+        by_product = client.comment.list_by_product
+        assert by_product(product=text, language=text).get().items == [created], text
+        assert by_product(product=text, language=[text, "en"]).get().items == [created], text
+        count = client.comment.count_by_product(product=text, language=text).get()
+        assert count["count"] == 1, text
+        task = others.task.create({"name": text, "tags": {text: text}})
+        assert others.task.list_all(tag=tasks.tag(text, text, "x")).get().items == [task], text
+        values = others.task.tags_of_key_all(key=text).get().items
+        assert values == [{"value": text, "count": 1}], text
+        category = cook.category.create({"name": text, "shop_order": 9})
+        assert cook.category.list_by_shop_order(name=text).get().items == [category], text
+    try:
+        others.task.read("..")
+        raise AssertionError("The id was accepted.")
+    except ValueError:
+        pass
+
+
 # Answers the nth request.
 Handler = Callable[[BaseHTTPRequestHandler, int], None]
 
@@ -241,7 +276,7 @@ def retries() -> None:
         assert request.headers.get("keyloom-tenant") == "acme"
         assert request.headers.get("authorization") == "Bearer secret"
         if count == 1:
-            reply(request, 503, BUSY, retry_after="0")
+            reply(request, 429, BUSY, retry_after="1")
         elif count == 2:
             drop(request)
         else:
@@ -249,7 +284,9 @@ def retries() -> None:
 
     with server(twice) as url:
         client = tasks.Client(url, tenant="acme", token=lambda: "secret")
+        start = time.monotonic()
         assert client.task.create({"name": "x"})["id"] == "a"
+        assert time.monotonic() - start > 0.95
     assert len(keys) == 3 and keys[0] is not None and len(set(keys)) == 1, keys
     counts: list[int] = []
 
@@ -371,7 +408,9 @@ def main() -> None:
     together(client)
     bulk(client)
     counts_and_boards(comments.Client(comments_url))
-    relations(kitchen.Client(f"{kitchen_url}/"))
+    cook = kitchen.Client(f"{kitchen_url}/")
+    relations(cook)
+    escaping(comments.Client(comments_url), client, cook)
     retries()
     live()
 

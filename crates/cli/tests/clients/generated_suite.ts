@@ -72,10 +72,13 @@ async function pages(client: tasks.Client): Promise<void> {
   assert.deepEqual(names, [0, 1, 2, 3, 4, 5, 6].map((n) => `task ${n}`));
   const first = await query;
   assert.equal(first.total, 7);
+  assert(first.next !== undefined && first.previous === undefined);
   const second = await query.page(first.next);
   assert.equal(second.items[0]?.name, "task 3");
+  assert(second.previous !== undefined);
   const back = await query.page(second.previous);
   assert.deepEqual(back.items, first.items);
+  assert.equal((await collected(query.items(first.next))).length, 4);
   // @ts-expect-error: a cursor of another query.
   const mixed = await refused(client.task.listOpen({ limit: 3 }).page(first.next));
   assert.equal(mixed.code, "bad-cursor");
@@ -188,6 +191,30 @@ async function relations(client: kitchen.Client): Promise<void> {
   assert.deepEqual(lemons.items.map((one) => one.name), ["lemon"]);
 }
 
+/** Texts that mean something in paths, queries or filters. */
+const TEXTS = ["==", "!*", "<a", ">=1", "*a", "\\,", "a\\b", "a,b", "a|b:c", "!a", "ü😀", "a&b=c", "+%2F%", "a/../b", "a b"];
+
+async function escaping(
+  client: comments.Client,
+  others: { tasks: tasks.Client; kitchen: kitchen.Client },
+): Promise<void> {
+  for (const [n, text] of TEXTS.entries()) {
+    const created = await client.comment.create({ product: text, language: text, rating: 1, body: n });
+    const params = { product: text, language: text };
+    assert.deepEqual((await client.comment.listByProduct(params)).items, [created], text);
+    const any = await client.comment.listByProduct({ product: text, language: [text, "en"] });
+    assert.deepEqual(any.items, [created], text);
+    assert.equal((await client.comment.countByProduct(params)).count, 1, text);
+    const task = await others.tasks.task.create({ name: text, tags: { [text]: text } });
+    assert.deepEqual((await others.tasks.task.listAll({ tag: tasks.tag(text, text, "x") })).items, [task], text);
+    const keys = await others.tasks.task.tagsOfKeyAll({ key: text });
+    assert.deepEqual(keys.items, [{ value: text, count: 1 }], text);
+    const category = await others.kitchen.category.create({ name: text, shop_order: 9 });
+    assert.deepEqual((await others.kitchen.category.listByShopOrder({ name: text })).items, [category], text);
+  }
+  assert.throws(() => others.tasks.task.read(".."), TypeError);
+}
+
 type Handler = (request: IncomingMessage, response: ServerResponse, count: number) => void;
 
 /** Runs a function with a server that answers the nth request by a handler. */
@@ -208,9 +235,9 @@ async function withServer(handler: Handler, run: (url: string) => Promise<void>)
   }
 }
 
-const busy = (response: ServerResponse, headers: { [name: string]: string } = {}, code = "busy") => {
-  response.writeHead(503, { "content-type": "application/problem+json", ...headers });
-  response.end(JSON.stringify({ code, status: 503, detail: "Busy." }));
+const busy = (response: ServerResponse, headers: { [name: string]: string } = {}, status = 503) => {
+  response.writeHead(status, { "content-type": "application/problem+json", ...headers });
+  response.end(JSON.stringify({ code: "busy", status, detail: "Busy." }));
 };
 
 async function retries(): Promise<void> {
@@ -219,13 +246,15 @@ async function retries(): Promise<void> {
     keys.push(request.headers["idempotency-key"]);
     assert.equal(request.headers["keyloom-tenant"], "acme");
     assert.equal(request.headers.authorization, "Bearer secret");
-    if (count === 1) return busy(response, { "retry-after": "0" });
+    if (count === 1) return busy(response, { "retry-after": "1" }, 429);
     if (count === 2) return void response.destroy();
     response.end(JSON.stringify({ id: "a", version: "1", name: "x", done: false, description: "", tags: {} }));
   };
   await withServer(twice, async (baseUrl) => {
     const client = new tasks.Client({ baseUrl, tenant: "acme", token: async () => "secret" });
+    const start = performance.now();
     assert.equal((await client.task.create({ name: "x" })).id, "a");
+    assert(performance.now() - start > 950);
   });
   assert(keys.length === 3 && typeof keys[0] === "string" && new Set(keys).size === 1, String(keys));
   let attempts = 0;
@@ -325,6 +354,8 @@ await tags(client);
 await together(client);
 await bulk(client);
 await countsAndBoards(new comments.Client({ baseUrl: commentsUrl }));
-await relations(new kitchen.Client({ baseUrl: `${kitchenUrl}/` }));
+const cook = new kitchen.Client({ baseUrl: `${kitchenUrl}/` });
+await relations(cook);
+await escaping(new comments.Client({ baseUrl: commentsUrl }), { tasks: client, kitchen: cook });
 await retries();
 await live();

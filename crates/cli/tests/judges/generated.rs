@@ -14,6 +14,8 @@ use crate::size::{Size, seed, size};
 
 /// The applications that the suites use; the client of the last one is only checked.
 const APPS: [&str; 4] = ["tasks", "comments", "kitchen", "oncall"];
+/// The guide, whose examples are checked, too.
+const GUIDE: &str = include_str!("../../../../docs/clients.md");
 const MYPY: &str = "mypy==2.4.1";
 /// Everything that makes TypeScript stricter, and what lets Node.js run the files without a compiler.
 const STRICT: [&str; 12] = [
@@ -65,6 +67,29 @@ fn run_suite(language: &str, command: &mut Command) {
     succeed("The suite", command.args(served.iter().map(|served| &served.url)));
 }
 
+/// The examples of the guide in a language, each as the body of a function that `head` begins.
+fn examples(language: &str, head: &str, indent: &str) -> String {
+    let start = format!("```{language}\n");
+    let blocks = GUIDE.split(&start).skip(1);
+    let blocks = blocks.map(|rest| rest.split("```").next().unwrap());
+    let function = |(n, block): (usize, &str)| {
+        let lines: String = block.lines().map(|line| format!("{indent}{line}\n")).collect();
+        head.replace("NAME", &format!("example{n}")).replace("BODY", &lines)
+    };
+    let examples: Vec<String> = blocks.enumerate().map(function).collect();
+    assert!(examples.len() > 2);
+    examples.concat()
+}
+
+const TYPESCRIPT_EXAMPLE: &str = "\
+export async function NAME(client: Client, id: string, render: (items: Task[]) => void): Promise<void> {
+BODY}
+";
+const PYTHON_EXAMPLE: &str = "
+def NAME(client: Client, id: str, render: Callable[[list[Task]], None]) -> None:
+BODY
+";
+
 /// The clients of all models in this folder.
 fn clients(folder: &Path, file: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path().join(file));
@@ -86,8 +111,16 @@ fn typescript_clients_are_strictly_typed_and_work() {
     let _ = fs::remove_dir_all(&folder);
     generate_all(&folder, "typescript");
     fs::copy(suite("generated_suite.ts"), folder.join("generated_suite.ts")).unwrap();
+    let examples = examples("ts", TYPESCRIPT_EXAMPLE, "  ");
+    let imports = "import type { Client, Task } from \"./tasks/client.js\";\n";
+    fs::write(folder.join("guide.ts"), format!("{imports}{examples}")).unwrap();
     let mut tsc = Command::new(tools.join("node_modules/.bin/tsc"));
-    tsc.current_dir(&folder).args(STRICT).args(["--outDir", "out", "generated_suite.ts"]);
+    tsc.current_dir(&folder).args(STRICT).args([
+        "--outDir",
+        "out",
+        "generated_suite.ts",
+        "guide.ts",
+    ]);
     succeed("Types are right", tsc.args(clients(&folder, "client.ts")));
     run_suite("typescript", Command::new("node").arg(folder.join("out/generated_suite.js")));
 }
@@ -98,10 +131,13 @@ fn python_clients_are_strictly_typed_and_work() {
     let folder = fresh("generated-python");
     generate_all(&folder, "python");
     fs::copy(suite("generated_suite.py"), folder.join("generated_suite.py")).unwrap();
+    let examples = examples("py", PYTHON_EXAMPLE, "    ");
+    let imports = "from collections.abc import Callable\nfrom tasks.client import Client, Task\n";
+    fs::write(folder.join("guide.py"), format!("{imports}{examples}")).unwrap();
     let mut mypy = Command::new(&python);
     mypy.current_dir(&folder)
         .args(["-m", "mypy", "--strict", "--python-version", "3.10", "--explicit-package-bases"])
-        .args(["--namespace-packages", "generated_suite.py"]);
+        .args(["--namespace-packages", "generated_suite.py", "guide.py"]);
     let clients = clients(&folder, "client.py");
     succeed("Types are right", mypy.args(&clients));
     for client in &clients {
