@@ -6,6 +6,7 @@
 mod backup;
 mod chart;
 mod check;
+mod client;
 mod command;
 mod compact;
 mod completions;

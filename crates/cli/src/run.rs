@@ -6,8 +6,9 @@ use keyloom_app::{Environment, exit};
 
 use crate::command::{Command, PROGRAM};
 use crate::{
-    backup, chart, check, compact, completions, copy, demo, dynamodb, explain, export, health,
-    import, infrastructure, jobs, migrate, plan, restore, scrub, serve, status, token, verify,
+    backup, chart, check, client, compact, completions, copy, demo, dynamodb, explain, export,
+    health, import, infrastructure, jobs, migrate, plan, restore, scrub, serve, status, token,
+    verify,
 };
 
 /// Every command, in the order of `--help`: models and plans, serving, data, backups, setup.
@@ -15,6 +16,7 @@ const COMMANDS: &[Command] = &[
     check::COMMAND,
     chart::COMMAND,
     plan::COMMAND,
+    client::COMMAND,
     serve::COMMAND,
     demo::COMMAND,
     token::COMMAND,

@@ -7,6 +7,7 @@ mod arguments;
 mod aws_settings;
 mod bulk;
 mod charts;
+mod clients;
 mod copies;
 mod copying;
 mod damaged_files;

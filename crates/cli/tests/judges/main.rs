@@ -9,6 +9,7 @@
 mod browser;
 mod clients;
 mod foreign;
+mod generated;
 mod openapi;
 mod oracles;
 mod remote;

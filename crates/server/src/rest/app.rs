@@ -107,6 +107,15 @@ impl Rest {
         greeting(&state.model, operations, state.tokens.is_open())
     }
 
+    /// The OpenAPI document of a model that nothing else is served with, as `/openapi.json` has it.
+    ///
+    /// # Errors
+    ///
+    /// None at present: only closing an operation that does not exist is one.
+    pub fn openapi(name: &str, model: &Model) -> Result<String, String> {
+        Ok(rendered(name, model, &operations::all(model, &[])?).openapi)
+    }
+
     /// All operations, in the order of the model, then those of the server itself.
     pub fn routes(&self) -> Vec<Route> {
         let route = |operation| Route::of(operation, &self.service.state.model);
