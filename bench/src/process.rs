@@ -33,6 +33,11 @@ impl Running {
         }
         Ok(running)
     }
+
+    /// The id of the process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
 }
 
 impl Drop for Running {

@@ -239,6 +239,7 @@ const LAYERS: &[Layer] = &[
             "pollster",
             "redb",
             "serde",
+            "tokio",
             "twox-hash",
         ],
     },

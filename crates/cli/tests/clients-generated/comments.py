@@ -350,7 +350,7 @@ class LiveEvent:
 
     # `page`, `enter`, `move`, `change`, `leave`, `set`, `total`, `count` or `rank`.
     event: str
-    # The position after it.
+    # The position after it; begins with `~` if others of the same position follow.
     id: str
     data: dict[str, Any]
 
@@ -399,21 +399,6 @@ class _EventReader:
         return [LiveEvent(event, self._id, json.loads("\n".join(data)))] if data else []
 
 
-# Events that are named after the member that they set.
-_MEMBER_EVENTS = ("total", "count", "rank")
-_IDENTITIES = ("id", "of", "values", "window", "value", "key")
-
-
-def _identity(item: Any) -> str:
-    """What an item of a page is identified by."""
-    name = next((one for one in _IDENTITIES if isinstance(item, dict) and one in item), None)
-    return _canonical(item if name is None else item[name])
-
-
-def _canonical(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
-
-
 def _applied(body: Any, event: LiveEvent) -> Any:
     """The body of a response after an event; None if what was read is gone."""
     data = event.data
@@ -422,7 +407,7 @@ def _applied(body: Any, event: LiveEvent) -> Any:
     if not isinstance(body, dict):
         return body
     if event.event not in ("enter", "move", "change", "leave"):
-        member = data.get("member", event.event if event.event in _MEMBER_EVENTS else None)
+        member = data.get("member")
         if member is None:
             return body
         others = {name: value for name, value in body.items() if name != member}
@@ -434,17 +419,33 @@ def _applied(body: Any, event: LiveEvent) -> Any:
 
 
 def _changed_items(items: list[Any], event: str, data: dict[str, Any]) -> list[Any]:
-    key = _canonical(data["id"]) if "id" in data else _identity(data.get("item"))
+    changed, at = list(items), data.get("at", 0)
+    if event in ("leave", "move"):
+        changed.pop(data["from"] if event == "move" else at)
+    if event in ("enter", "move"):
+        changed.insert(at, data["item"])
     if event == "change":
-        return [data["item"] if _identity(item) == key else item for item in items]
-    rest = [item for item in items if event == "enter" or _identity(item) != key]
-    if event != "leave":
-        rest.insert(data.get("at", len(rest)), data["item"])
-    return rest
+        changed[at] = data["item"]
+    return changed
+
+
+def _groups(response: http.client.HTTPResponse) -> Iterator[list[LiveEvent]]:
+    """The events of a stream in groups of one position. One that is interrupted is dropped: it is sent
+    again."""
+    events, group = _EventReader(), list[LiveEvent]()
+    while received := response.read1(65536):
+        for event in events.read(received):
+            # The response to the next request says why.
+            if event.event == "error":
+                return
+            group.append(event)
+            if not event.id.startswith("~"):
+                yield group
+                group = []
 
 
 def _live_events(transport: _Transport, call: _Call) -> Iterator[list[LiveEvent]]:
-    """Receives the events of a live query, in groups as they arrive, and connects again."""
+    """Receives the events of a live query, in groups of one position, and connects again."""
     position, failures, has_begun = "", 0, False
     while True:
         failure: Exception = OSError("The server ended the stream at once.")
@@ -456,11 +457,9 @@ def _live_events(transport: _Transport, call: _Call) -> Iterator[list[LiveEvent]
             response = transport.request(connection, call, headers)
             if response.status >= 400:
                 raise _problem_of(response)
-            events = _EventReader()
-            while received := response.read1(65536):
-                if group := events.read(received):
-                    position, failures, has_begun = group[-1].id or position, 0, True
-                    yield group
+            for group in _groups(response):
+                position, failures, has_begun = group[-1].id, 0, True
+                yield group
         except ApiError as error:
             # A position that is gone: begin again with a page.
             is_reset = error.status == 410 and position != ""
@@ -503,8 +502,8 @@ class Query(Generic[T]):
             yield self._parsed(body)
 
     def live_events(self) -> Iterator[list[LiveEvent]]:
-        """The events of `live()` as the server sends them, in groups as they arrive."""
-        query: list[_Given] = [*self._call.query, ("live", "text", True)]
+        """The events of `live()` as the server sends them, in groups of one position."""
+        query: list[_Given] = [*self._call.query, ("$live", "text", True)]
         return _live_events(self._transport, replace(self._call, query=query))
 
     def _parsed(self, body: Any) -> T:

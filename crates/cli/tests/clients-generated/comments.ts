@@ -377,7 +377,7 @@ class Transport {
 export interface LiveEvent {
   /** `page`, `enter`, `move`, `change`, `leave`, `set`, `total`, `count` or `rank`. */
   event: string;
-  /** The position after it. */
+  /** The position after it; begins with `~` if others of the same position follow. */
   id: string;
   data: LiveData;
 }
@@ -387,6 +387,7 @@ export interface LiveData {
   commit?: string;
   body?: unknown;
   id?: unknown;
+  from?: number;
   at?: number;
   item?: unknown;
   member?: string;
@@ -435,26 +436,6 @@ class EventReader {
   }
 }
 
-/** JSON with members in order, to compare values by. */
-function canonical(value: unknown): string {
-  return JSON.stringify(value, (_, part: unknown) => {
-    if (typeof part !== "object" || part === null || Array.isArray(part)) return part;
-    return Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)));
-  });
-}
-
-/** Events that are named after the member that they set. */
-const MEMBER_EVENTS = ["total", "count", "rank"];
-const IDENTITIES = ["id", "of", "values", "window", "value", "key"];
-
-/** What an item of a page is identified by. */
-function identity(item: unknown): string {
-  if (typeof item !== "object" || item === null) return canonical(item);
-  const members = new Map(Object.entries(item));
-  const name = IDENTITIES.find((one) => members.has(one));
-  return canonical(name === undefined ? item : members.get(name));
-}
-
 /** The body of a response after an event; undefined if what was read is gone. */
 function applied(body: unknown, { event, data }: LiveEvent): unknown {
   if (event === "page") return data.body;
@@ -471,24 +452,23 @@ function applied(body: unknown, { event, data }: LiveEvent): unknown {
       break;
     }
     default: {
-      const member = data.member ?? (MEMBER_EVENTS.includes(event) ? event : undefined);
-      if (member === undefined) return body;
-      if ("value" in data) members.set(member, data.value);
-      else members.delete(member);
+      if (data.member === undefined) return body;
+      if ("value" in data) members.set(data.member, data.value);
+      else members.delete(data.member);
     }
   }
   return Object.fromEntries(members);
 }
 
-function changedItems(items: unknown[], event: string, data: LiveData): unknown[] {
-  const key = "id" in data ? canonical(data.id) : identity(data.item);
-  if (event === "change") return items.map((item) => (identity(item) === key ? data.item : item));
-  const rest = event === "enter" ? [...items] : items.filter((item) => identity(item) !== key);
-  if (event !== "leave") rest.splice(data.at ?? rest.length, 0, data.item);
-  return rest;
+function changedItems(items: unknown[], event: string, { from = 0, at = 0, item }: LiveData): unknown[] {
+  const changed = [...items];
+  if (event === "leave" || event === "move") changed.splice(event === "move" ? from : at, 1);
+  if (event === "enter" || event === "move") changed.splice(at, 0, item);
+  if (event === "change") changed[at] = item;
+  return changed;
 }
 
-/** Receives the events of a live query, in groups as they arrive, and connects again when it must. */
+/** Receives the events of a live query, in groups of one position, and connects again when it must. */
 async function* liveEvents(
   transport: Transport,
   call: Call,
@@ -511,18 +491,24 @@ async function* liveEvents(
       const events = new EventReader();
       const reader = response.body?.getReader();
       if (reader === undefined) throw new Error("The response has no body.");
-      for (;;) {
+      // A group that is interrupted is dropped: it is sent again.
+      let group: LiveEvent[] = [];
+      receiving: for (;;) {
         deadline.in(SILENCE_MS);
         const { done, value } = await reader.read();
         // The caller may take any time.
         deadline.pause();
         if (done) break;
-        const group = events.read(decoder.decode(value, { stream: true }));
-        position = group.at(-1)?.id || position;
-        if (group.length > 0) {
+        for (const event of events.read(decoder.decode(value, { stream: true }))) {
+          // The response to the next request says why.
+          if (event.event === "error") break receiving;
+          group.push(event);
+          if (event.id.startsWith("~")) continue;
+          position = event.id;
           failures = 0;
           hasBegun = true;
           yield group;
+          group = [];
         }
       }
     } catch (error) {
@@ -581,9 +567,9 @@ export class Query<T> implements PromiseLike<T> {
     }
   }
 
-  /** The events of `live()` as the server sends them, in groups as they arrive. */
+  /** The events of `live()` as the server sends them, in groups of one position. */
   liveEvents(): AsyncGenerator<LiveEvent[], void, undefined> {
-    const query: Given[] = [...(this.call.query ?? []), ["live", "text", true]];
+    const query: Given[] = [...(this.call.query ?? []), ["$live", "text", true]];
     return liveEvents(this.transport, { ...this.call, query }, this.options);
   }
 

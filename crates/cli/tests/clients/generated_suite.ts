@@ -286,20 +286,20 @@ async function retries(): Promise<void> {
 const task = (id: string, name: string) => ({ id, name, version: "1", done: false, description: "", tags: {} });
 
 async function live(): Promise<void> {
-  const event = (id: number, name: string, data: object) =>
+  const event = (id: number | string, name: string, data: object) =>
     `id: ${id}\r\nevent: ${name}\r\ndata: ${JSON.stringify({ commit: String(id), ...data })}\r\n\r\n`;
   const first =
     event(1, "page", { body: { items: [task("a", "1"), task("b", "1")], total: 2 } }) + ": keep-alive\n\n";
   const second =
     event(2, "enter", { at: 0, item: task("c", "ü") }) +
-    event(3, "move", { id: "a", at: 2, item: task("a", "2") }) +
-    event(4, "change", { item: task("b", "2") }) +
-    event(5, "leave", { id: "c" }) +
+    event("~3", "move", { from: 1, at: 2, item: task("a", "2") }) +
+    event(3, "change", { at: 1, item: task("b", "2") }) +
+    event(5, "leave", { at: 0, id: "c" }) +
     event(6, "total", { member: "total", value: 3 }) +
     event(7, "set", { member: "next" });
   const positions: unknown[] = [];
   const sends: Handler = (request, response, count) => {
-    assert.equal(request.url, "/tasks?limit=2&live=true");
+    assert.equal(request.url, "/tasks?limit=2&%24live=true");
     positions.push(request.headers["last-event-id"]);
     if (count === 2) return busy(response);
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -318,7 +318,7 @@ async function live(): Promise<void> {
     assert.equal(states[0], "a1 b1");
     assert.equal(states.at(-1), "b2 a2");
     for (const [index, state] of states.entries()) {
-      const all = ["a1 b1", "cü a1 b1", "cü b1 a2", "cü b2 a2", "b2 a2"];
+      const all = ["a1 b1", "cü a1 b1", "cü b2 a2", "b2 a2"];
       assert(all.includes(state), `${index}: ${state}`);
     }
   });
@@ -331,11 +331,11 @@ async function live(): Promise<void> {
       return void response.end("{}");
     }
     assert.equal(request.headers["last-event-id"], undefined);
-    response.write(event(20, "page", { body: task("a", "2") }) + event(21, "leave", { id: "a" }));
+    response.write(event(20, "page", { body: task("a", "2") }) + event(21, "leave", { at: 0, id: "a" }));
   };
   await withServer(gone, async (baseUrl) => {
     const states = await collected(new tasks.Client({ baseUrl }).task.read("a").live());
-    assert.deepEqual(states.map((state) => state.name), ["1"]);
+    assert.deepEqual(states.map((state) => state.name), ["1", "2"]);
   });
   await withServer((_, response) => void response.end(), async (baseUrl) => {
     const followed = collected(new tasks.Client({ baseUrl, retries: 1 }).task.listAll().live());
@@ -344,6 +344,28 @@ async function live(): Promise<void> {
   await withServer((_, response) => void response.writeHead(403).end(), async (baseUrl) => {
     assert.equal((await refused(collected(new tasks.Client({ baseUrl }).task.listAll().live()))).status, 403);
   });
+}
+
+/** Follows a list of a real server. */
+async function followed(client: tasks.Client): Promise<void> {
+  const query = client.task.listAll({ tag: tasks.tag("followed", "yes"), total: true, limit: 2 });
+  const states: string[] = [];
+  const made: string[] = [];
+  const add = async (name: string) => made.push((await client.task.create({ name, tags: { followed: "yes" } })).id);
+  for await (const page of query.live()) {
+    states.push(`${page.items.map(({ name }) => name).join(" ")} ${page.total}`);
+    assert.deepEqual(page, await query);
+    if (states.length === 1) await add("first");
+    if (states.length === 2) await add("second");
+    if (states.length === 3) await client.task.update(made[0]!, { name: "changed" });
+    if (states.length === 4) await client.task.delete(made[1]!);
+    if (states.length === 5) break;
+  }
+  assert.deepEqual([states[0], states[1], states[4]], [" 0", "first 1", "changed 1"]);
+  const one = client.task.read(made[0]!).live();
+  assert.equal((await one.next()).value?.name, "changed");
+  await client.task.delete(made[0]!);
+  assert.equal((await one.next()).done, true);
 }
 
 const client = new tasks.Client({ baseUrl: tasksUrl });
@@ -359,3 +381,4 @@ await relations(cook);
 await escaping(new comments.Client({ baseUrl: commentsUrl }), { tasks: client, kitchen: cook });
 await retries();
 await live();
+await followed(client);

@@ -32,6 +32,8 @@ struct State {
     recent: VecDeque<Recent>,
     /// The last change that is not remembered.
     forgotten: Option<At>,
+    /// Whether changes were missed, and reading has not begun anew.
+    is_lost: bool,
     waiting: BTreeMap<u64, Waiting>,
     by_topic: HashMap<Topic, Vec<u64>>,
     last_waiting: u64,
@@ -121,7 +123,15 @@ impl Hub {
 
     /// Sets where reading the feed begins, unless it has begun.
     pub(super) fn begin(&self, position: Position) {
-        self.lock().position.get_or_insert(position);
+        let mut state = self.lock();
+        if state.position.is_some() {
+            return;
+        }
+        if std::mem::take(&mut state.is_lost) {
+            let seq = position.0.values().copied().max().unwrap_or(SeqNo(0));
+            state.forgotten = Some(At { seq, count: state.count });
+        }
+        state.position = Some(position);
     }
 
     /// Waits for changes that affect what was read. Those that are known already raise the alarm at
@@ -163,12 +173,10 @@ impl Hub {
     pub(super) fn start_over(&self) {
         let mut state = self.lock();
         state.waiting.values().for_each(|waiting| waiting.alarm.raise());
-        // Also those who are reading at the moment.
+        // Those who are reading at the moment read again, too.
         state.count += 1;
-        let count = state.count;
         state.recent.clear();
-        state.forgotten = Some(At { seq: SeqNo(u128::MAX), count });
-        state.position = None;
+        (state.position, state.is_lost) = (None, true);
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -181,7 +189,7 @@ impl State {
         let is_forgotten = self.forgotten.is_some_and(|at| read.since.is_before(at));
         let mut later =
             self.recent.iter().rev().take_while(|recent| read.since.is_before(recent.at));
-        is_forgotten || later.any(|recent| recent.concerns.has_any(topics))
+        self.is_lost || is_forgotten || later.any(|recent| recent.concerns.has_any(topics))
     }
 
     fn alarm_affected(&self, schema: &Schema, change: &EntityChange, at: At) {

@@ -1,14 +1,17 @@
 //! Live reads: at any moment, a live read that is not ready has read what would be read now.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use futures_util::FutureExt;
 use keyloom::live::Live;
 use keyloom::{Change, Db, Filter};
 use keyloom_model::{Entity, FieldType, List, Ranking};
-use keyloom_store::Store;
+use keyloom_store::{
+    Answer, ChangePage, Error as StoreError, FeedStart, ReadChanges, SeqNo, Store,
+};
 use keyloom_testkit::model::drafts;
-use keyloom_testkit::{InFront, ManualClock, Random};
+use keyloom_testkit::{Front, InFront, ManualClock, Random};
 use keyloom_value::Value;
 use pollster::block_on;
 use proptest::prelude::*;
@@ -16,7 +19,7 @@ use serde_json::json;
 
 use crate::cases::for_all;
 use crate::histories::take_step;
-use crate::rig::{Plain, engine_at, memory_store_at, open, shared_store};
+use crate::rig::{Plain, engine_at, memory_store_at, open, open_at, shared_store};
 use crate::world::{Naive, Readable, Thing, World};
 
 /// Maximum number of steps of a history.
@@ -60,12 +63,17 @@ fn run(count: u32, store: impl Fn(&ManualClock) -> Arc<dyn Store>) {
     for_all(count, histories, |(Readable(draft), seed, steps)| {
         let (mut random, clock) = (Random::new(seed), ManualClock::new());
         let mut world = World::new(&draft.text(), store(&clock), &clock);
+        // On a shared store, that of another process.
+        let db = match world.db.is_shared() {
+            true => block_on(open_at(&draft.text(), world.store.clone(), &clock)),
+            false => world.db.clone(),
+        };
         let mut followed: Vec<Followed> = vec![];
         for _ in 0..steps {
             take_step(&mut world, &mut random);
             followed.iter_mut().for_each(|followed| followed.check(&world));
             if let Some((tenant, question)) = draw(&world.naive, &mut random) {
-                followed.push(Followed::new(&world, tenant, question));
+                followed.push(Followed::new((&db, tenant), question));
             }
             if followed.len() > LIVES {
                 followed.swap_remove(random.index(LIVES));
@@ -75,8 +83,9 @@ fn run(count: u32, store: impl Fn(&ManualClock) -> Arc<dyn Store>) {
 }
 
 impl Followed {
-    fn new(world: &World, tenant: Option<Value>, question: Question) -> Followed {
-        let mut live = world.db(tenant.as_ref()).live();
+    fn new((db, tenant): (&Db, Option<Value>), question: Question) -> Followed {
+        let db = tenant.iter().fold(db.clone(), |db, tenant| db.tenant(tenant.clone()));
+        let mut live = db.live();
         let moment = block_on(live.next()).expect("it is read");
         let seen = question(&moment.db);
         Followed { live, tenant, question, seen }
@@ -387,4 +396,44 @@ fn another_live_read_goes_on_reading_the_feed() {
     drop(first);
     apply(&db, task("t1", "home", 1));
     assert!(other.as_mut().now_or_never().is_some(), "the second has taken over");
+}
+
+/// A store whose log was trimmed, once.
+struct Trimmed {
+    store: Arc<dyn Store>,
+    is_trimmed: AtomicBool,
+}
+
+impl Front for Trimmed {
+    fn behind(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
+        match matches!(read.start, FeedStart::After(_))
+            && self.is_trimmed.swap(false, Ordering::SeqCst)
+        {
+            true => Box::pin(async { Err(StoreError::ChangesGone { oldest: SeqNo(1) }) }),
+            false => self.store.changes(read),
+        }
+    }
+}
+
+#[test]
+fn a_live_read_whose_changes_are_gone_reads_again_once() {
+    let store: Arc<dyn Store> = Arc::new(memory_store_at(&ManualClock::new()));
+    let trimmed = Arc::new(InFront(Trimmed { store, is_trimmed: AtomicBool::new(false) }));
+    let db = block_on(open(MODEL, trimmed.clone()));
+    let mut live = db.live();
+    let mut read = || {
+        let moment = live.next().now_or_never()?.expect("it is read");
+        let query = moment.db.count("task", "by_list").by("list", "home");
+        Some(block_on(query.total()).expect("a count"))
+    };
+    assert_eq!(read(), Some(0));
+    trimmed.0.is_trimmed.store(true, Ordering::SeqCst);
+    apply(&db, task("t1", "work", 1));
+    assert_eq!((read(), read()), (Some(0), None), "the change may have been any");
+    apply(&db, task("t2", "home", 1));
+    assert_eq!((read(), read()), (Some(1), None));
 }

@@ -6,7 +6,7 @@ use keyloom::events::{Handlers, Next};
 use keyloom::{Clock, Db, MatchingUse, Options, Repair};
 use keyloom_store::{
     Answer, Background, Engine, Error as StoreError, MemoryStore, Options as EngineOptions, Read,
-    Sets, Store,
+    SeqNo, Sets, Store,
 };
 use keyloom_testkit::{Front, InFront, ManualClock, SimDisk};
 use pollster::block_on;
@@ -164,6 +164,10 @@ impl Front for Shared {
     }
 
     fn opening(&self) -> Option<u64> {
+        None
+    }
+
+    fn when_changed(&self, _: SeqNo) -> Option<Answer<'_, ()>> {
         None
     }
 

@@ -1,7 +1,8 @@
 //! Results and differences as server-sent events.
 //!
-//! The last event of a group has the position as its id. The others have a mark before it: a client that
-//! was interrupted between them has something that no query has returned, and gets everything again.
+//! The last event of a group has the id of the result that it leads to. The others have a mark before it: a
+//! client that was interrupted between them has something that the query has not returned, and gets
+//! everything again.
 
 use super::difference::{Step, steps};
 use super::seen::Seen;
@@ -9,7 +10,7 @@ use super::seen::Seen;
 /// Begins the id of an event that others follow at the same position.
 const UNFINISHED: char = '~';
 
-/// The position that an event id resumes after; none if the client has an unfinished group.
+/// The id of the result that a client has; none if it has an unfinished group.
 pub(super) fn resumed(id: &str) -> Option<&str> {
     Some(id).filter(|id| !id.starts_with(UNFINISHED))
 }
@@ -17,7 +18,7 @@ pub(super) fn resumed(id: &str) -> Option<&str> {
 /// Everything.
 pub(super) fn page(seen: &Seen) -> String {
     let (position, body) = (&seen.position, seen.body());
-    event(position, "page", &format!("\"commit\":\"{position}\",\"body\":{body}"))
+    event(&seen.id, "page", &format!("\"commit\":\"{position}\",\"body\":{body}"))
 }
 
 /// The events that lead from one result to another: none if they are equal, and everything if that is
@@ -30,8 +31,8 @@ pub(super) fn difference(old: &Seen, new: &Seen) -> String {
     let (mut text, last) = (String::new(), steps.len().saturating_sub(1));
     for (index, step) in steps.iter().enumerate() {
         let id = match index == last {
-            true => new.position.clone(),
-            false => format!("{UNFINISHED}{}", new.position),
+            true => new.id.clone(),
+            false => format!("{UNFINISHED}{}", new.id),
         };
         let (name, members) = shown(step);
         text.push_str(&event(&id, name, &format!("\"commit\":\"{}\",{members}", new.position)));

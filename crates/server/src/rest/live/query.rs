@@ -51,9 +51,9 @@ impl LiveQuery {
         lock(&self.kept).back().cloned()
     }
 
-    /// What it returned at a position, if that is kept.
-    pub(super) fn at(&self, position: &str) -> Option<Arc<Seen>> {
-        lock(&self.kept).iter().rev().find(|seen| seen.position == position).cloned()
+    /// The result that an id is of, if it is kept. That of an equal result will do, whenever it was.
+    pub(super) fn with_id(&self, id: &str) -> Option<Arc<Seen>> {
+        lock(&self.kept).iter().rev().find(|seen| seen.is_shown_by(id)).cloned()
     }
 
     /// Shows a result to everybody, if it differs from the last one.

@@ -1,5 +1,6 @@
 //! What a query returned at a moment, in parts that can be compared.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::json_parts::{elements, members};
@@ -7,11 +8,19 @@ use super::json_parts::{elements, members};
 /// Members of items that are measured: what is measured identifies an item that has no id.
 const MEASURES: [&str; 8] = ["count", "sum", "average", "min", "max", "rank", "score", "with"];
 
+/// Between the position and the hash in an id.
+const SEPARATOR: char = '.';
+
+/// What a result is made of.
+type Parts = (Shape, Vec<Arc<Item>>, Vec<(String, String)>);
+
 /// What a query returned.
 #[derive(Debug)]
 pub(super) struct Seen {
     /// The position of the last change that it contains.
     pub(super) position: String,
+    /// Identifies it: the position, and a hash of what is shown.
+    pub(super) id: String,
     pub(super) shape: Shape,
     pub(super) items: Vec<Arc<Item>>,
     /// The members of the body besides `items`, as JSON.
@@ -19,7 +28,7 @@ pub(super) struct Seen {
 }
 
 /// What a body is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Shape {
     /// It has `items`.
     Page,
@@ -30,7 +39,7 @@ pub(super) enum Shape {
 }
 
 /// An item of a page.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct Item {
     /// What stays the same when the item changes.
     pub(super) identity: String,
@@ -57,12 +66,26 @@ impl Seen {
         };
         let earlier = before.map_or(&[][..], |before| &before.items);
         let items = items.into_iter().map(|item| shared(item, earlier)).collect();
-        Seen { position, shape, items, members }
+        Seen::of(position, (shape, items, members))
     }
 
     /// The one item is gone.
     pub(super) fn nothing(position: String) -> Seen {
-        Seen { position, shape: Shape::One, items: vec![], members: vec![] }
+        Seen::of(position, (Shape::One, vec![], vec![]))
+    }
+
+    fn of(position: String, parts: Parts) -> Seen {
+        let mut hasher = DefaultHasher::new();
+        parts.hash(&mut hasher);
+        let (shape, items, members) = parts;
+        let id = format!("{position}{SEPARATOR}{:016x}", hasher.finish());
+        Seen { position, id, shape, items, members }
+    }
+
+    /// Whether an id is one of this result, or of an equal one at another position.
+    pub(super) fn is_shown_by(&self, id: &str) -> bool {
+        let hash = |id: &str| id.rsplit_once(SEPARATOR).map(|(_, hash)| hash.to_owned());
+        hash(id).is_some() && hash(id) == hash(&self.id)
     }
 
     /// The body.

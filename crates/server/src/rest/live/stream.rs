@@ -53,7 +53,7 @@ pub(in super::super) async fn follow(
     if is_head {
         return Ok(reply);
     }
-    let sent = resume.as_deref().and_then(frame::resumed).and_then(|position| query.at(position));
+    let sent = resume.as_deref().and_then(frame::resumed).and_then(|id| query.with_id(id));
     let (to, pieces) = mpsc::channel(WAITING_MAX);
     let stopped = service.state.is_stopped.subscribe();
     shown.mark_changed();

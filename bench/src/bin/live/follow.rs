@@ -1,0 +1,139 @@
+//! Clients that follow queries, all on one thread.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::runtime::Builder;
+use tokio::time::sleep;
+
+use crate::served::Served;
+use crate::{Setting, Shared, micros};
+
+/// How long after the last write events still count.
+const LINGER: Duration = Duration::from_secs(2);
+
+pub(crate) struct Followers {
+    thread: JoinHandle<()>,
+    times: Shared<Vec<u32>>,
+    is_over: Arc<AtomicBool>,
+}
+
+impl Followers {
+    /// Opens all streams; returns when each has its first page.
+    pub(crate) fn open(
+        served: &Served,
+        setting: Setting,
+        start: Instant,
+    ) -> Result<Followers, String> {
+        let (times, is_over) = (Shared::default(), Arc::new(AtomicBool::new(false)));
+        let open = Arc::new(AtomicUsize::new(0));
+        let thread = {
+            let (port, times, is_over, open) =
+                (served.port(), Arc::clone(&times), Arc::clone(&is_over), Arc::clone(&open));
+            std::thread::spawn(move || {
+                let runtime =
+                    Builder::new_current_thread().enable_all().build().expect("a runtime");
+                runtime.block_on(async {
+                    let mut clients = vec![];
+                    for client in 0..setting.clients {
+                        let stream = connect(port, client % setting.queries).await;
+                        let client = Client { stream, times: Arc::clone(&times), start, last: 0 };
+                        clients.push(tokio::spawn(client.follow(Arc::clone(&open))));
+                    }
+                    while !is_over.load(Ordering::Acquire) {
+                        sleep(Duration::from_millis(100)).await;
+                        let failed = clients.iter().find(|client| client.is_finished());
+                        assert!(failed.is_none(), "a client has failed");
+                    }
+                });
+            })
+        };
+        let begun = Instant::now();
+        while open.load(Ordering::Acquire) < setting.clients {
+            if begun.elapsed() > Duration::from_secs(120) {
+                return Err(format!("only {} streams have begun", open.load(Ordering::Acquire)));
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Ok(Followers { thread, times, is_over })
+    }
+
+    /// How long each change has taken to each client, in microseconds.
+    pub(crate) fn join(self) -> Vec<u32> {
+        std::thread::sleep(LINGER);
+        self.is_over.store(true, Ordering::Release);
+        self.thread.join().expect("the clients end");
+        std::mem::take(&mut *self.times.lock().expect("no client has failed"))
+    }
+}
+
+async fn connect(port: u16, query: usize) -> TcpStream {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).await.expect("the server listens");
+    let request = format!(
+        "GET /owners/o{query}/tasks?limit=20&live=true HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).await.expect("a request is sent");
+    stream
+}
+
+struct Client {
+    stream: TcpStream,
+    times: Arc<Mutex<Vec<u32>>>,
+    start: Instant,
+    /// When the last change that was received was sent.
+    last: u64,
+}
+
+impl Client {
+    async fn follow(mut self, open: Arc<AtomicUsize>) {
+        let (mut text, mut has_begun) = (Vec::with_capacity(16 * 1024), false);
+        loop {
+            let read = self.stream.read_buf(&mut text).await.expect("the stream goes on");
+            assert!(read > 0, "the server ends a stream");
+            let mut done = 0;
+            while let Some(length) = text[done..].windows(2).position(|pair| pair == b"\n\n") {
+                let event = &text[done..done + length];
+                done += length + 2;
+                if !has_begun && line(event, b"event: page").is_some() {
+                    has_begun = true;
+                    open.fetch_add(1, Ordering::AcqRel);
+                } else {
+                    self.note(event);
+                }
+            }
+            text.drain(..done);
+        }
+    }
+
+    /// Notes how long a change has taken. What enters or leaves, and what makes room for others, is a
+    /// consequence of one: it was sent earlier.
+    fn note(&mut self, event: &[u8]) {
+        let is_change =
+            [&b"event: change"[..], b"event: move"].iter().any(|name| line(event, name).is_some());
+        let data = line(event, b"data: ").filter(|_| is_change);
+        let Some(sent) = data.and_then(sent) else { return };
+        if sent > self.last {
+            self.last = sent;
+            let time = micros(self.start).saturating_sub(sent);
+            let time = u32::try_from(time).unwrap_or(u32::MAX);
+            self.times.lock().expect("no client has failed").push(time);
+        }
+    }
+}
+
+/// The line of an event that begins with something.
+fn line<'e>(event: &'e [u8], begin: &[u8]) -> Option<&'e [u8]> {
+    event.split(|byte| *byte == b'\n').find(|line| line.starts_with(begin))
+}
+
+/// The member `sent` of the item in an event.
+fn sent(data: &[u8]) -> Option<u64> {
+    const NAME: &[u8] = b"\"sent\":";
+    let at = data.windows(NAME.len()).rposition(|window| window == NAME)? + NAME.len();
+    let digits = data[at..].iter().take_while(|byte| byte.is_ascii_digit());
+    Some(digits.fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0')))
+}

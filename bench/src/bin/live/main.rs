@@ -1,0 +1,112 @@
+//! Live queries: how long a change takes from the writer to everybody who follows it.
+//!
+//! ```sh
+//! cargo run --release -p keyloom-bench --bin live              # `-- --quick` for a short run
+//! cargo run --release -p keyloom-bench --bin live -- --clients 1000 --queries 100 --writes 2000
+//! ```
+//!
+//! Builds `keyloom` and serves tasks with it on this machine. Clients follow the lists of owners, each
+//! list the same number of clients; writers change tasks at a fixed rate, each write durable when it is
+//! acknowledged. The time of a change begins before its request is sent.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::expect_used,
+    reason = "a command-line tool prints to the terminal, and exits if a measurement fails"
+)]
+
+mod follow;
+mod served;
+mod write;
+
+use std::process::Command;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use follow::Followers;
+use keyloom_bench::{folder, run};
+use served::Served;
+use write::Writers;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting {
+    /// How many different queries are followed: each is the list of one owner.
+    pub(crate) queries: usize,
+    pub(crate) clients: usize,
+    /// Writes per second.
+    pub(crate) writes: usize,
+    pub(crate) time: Duration,
+}
+
+fn main() -> Result<(), String> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let is_quick = arguments.iter().any(|argument| argument == "--quick");
+    let number = |name: &str, full: usize, quick: usize| {
+        let mut rest = arguments.iter().skip_while(|argument| *argument != name);
+        let given = rest.nth(1).and_then(|value| value.parse().ok());
+        given.unwrap_or(if is_quick { quick } else { full })
+    };
+    let setting = Setting {
+        queries: number("--queries", 1_000, 50),
+        clients: number("--clients", 10_000, 500),
+        writes: number("--writes", 5_000, 1_000),
+        time: Duration::from_secs(number("--seconds", 20, 3) as u64),
+    };
+    run(Command::new("cargo").args([
+        "build",
+        "--release",
+        "--quiet",
+        "--workspace",
+        "--bin",
+        "keyloom",
+    ]))?;
+    let served = Served::start(&folder()?.join("keyloom"), setting)?;
+    eprintln!("{} tasks are written", served.tasks());
+    let before = served.memory_bytes();
+    let start = Instant::now();
+    let followers = Followers::open(&served, setting, start)?;
+    let each = served.memory_bytes().saturating_sub(before) / setting.clients as u64;
+    eprintln!("{} clients follow {} queries", setting.clients, setting.queries);
+    let writers = Writers::start(&served, setting, start);
+    let written = writers.join();
+    let received = followers.join();
+    println!("| what | |");
+    println!("|---|---:|");
+    println!("| clients | {} |", setting.clients);
+    println!("| different queries | {} |", setting.queries);
+    println!("| memory of the server per client | {:.1} kB |", each as f64 / 1000.0);
+    let rate = |count: usize| count as f64 / setting.time.as_secs_f64();
+    println!("| durable writes per second | {:.0} |", rate(written.len()));
+    println!("| events received per second | {:.0} |", rate(received.len()));
+    for (what, times) in
+        [("until a write is acknowledged", written), ("until a client has the change", received)]
+    {
+        let [p50, p99, max] = percentiles(times);
+        println!("| {what}: p50 | {p50:.1} ms |");
+        println!("| {what}: p99 | {p99:.1} ms |");
+        println!("| {what}: max | {max:.1} ms |");
+    }
+    Ok(())
+}
+
+/// Milliseconds, from times in microseconds.
+fn percentiles(mut times: Vec<u32>) -> [f64; 3] {
+    times.sort_unstable();
+    let at = |part: usize| {
+        let index = times.len().saturating_sub(1) * part / 100;
+        times.get(index).map_or(f64::NAN, |time| f64::from(*time) / 1000.0)
+    };
+    [at(50), at(99), at(100)]
+}
+
+/// Microseconds since the start, for documents.
+pub(crate) fn micros(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX)
+}
+
+/// A value that threads share.
+pub(crate) type Shared<T> = Arc<std::sync::Mutex<T>>;
