@@ -1,4 +1,4 @@
-// Shared by the pages of all applications: requests to the server, and creating elements.
+// Shared by the pages of all applications: requests to the server, changes by others, and creating elements.
 
 /** Creates an element: `make("a", { href: "/" }, "text", otherElement)`. Strings are never parsed as HTML. */
 export function make(name, properties = {}, ...children) {
@@ -87,3 +87,48 @@ export function count(number) {
 export function visit(parameters) {
   history.pushState(null, "", path(location.pathname, parameters));
 }
+
+/** What is followed: the query, its stream, and what to do when its result changes. */
+let followed = null;
+
+/**
+ * Calls `changed` when the result of a query is no longer `shown`. A page follows one query at a time, and
+ * only while it is visible: browsers limit how many streams are open.
+ */
+export function follow(query, shown, changed) {
+  const isOpen = followed !== null && followed.stream.readyState !== EventSource.CLOSED;
+  if (isOpen && followed.query === query) return;
+  followed?.stream.close();
+  followed = { query, changed, stream: document.hidden ? closed() : opened(query, shown, changed) };
+}
+
+function closed() {
+  return { readyState: EventSource.CLOSED, close() {} };
+}
+
+function opened(query, shown, changed) {
+  const token = sessionStorage.getItem("token");
+  const parameters = new URLSearchParams({ live: "true", ...(token ? { access_token: token } : {}) });
+  const stream = new EventSource(`${query}${query.includes("?") ? "&" : "?"}${parameters}`);
+  let isDue = false;
+  const later = () => {
+    if (isDue) return;
+    isDue = true;
+    // Events of one change arrive together.
+    setTimeout(() => {
+      isDue = false;
+      changed();
+    }, 50);
+  };
+  stream.addEventListener("page", ({ data }) => {
+    if (JSON.stringify(JSON.parse(data).body) !== JSON.stringify(shown)) later();
+  });
+  for (const name of ["enter", "leave", "move", "change", "total", "set"]) stream.addEventListener(name, later);
+  return stream;
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (followed === null) return;
+  if (document.hidden) followed.stream.close();
+  else followed.changed();
+});

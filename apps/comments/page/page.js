@@ -1,7 +1,7 @@
 // The comments of a product by language and rating in any combination, newest first, with counts, and the
 // leaderboard of products.
 
-import { ask, count, make, path, tell, visit } from "/api.js";
+import { ask, attempt, count, follow, make, path, tell, visit } from "/api.js";
 
 const PAGE = 20;
 const LEADERS = 10;
@@ -35,17 +35,20 @@ function stars(rating) {
   return make("span", { className: "stars", role: "img", "aria-label": `${rating} of 5` }, text);
 }
 
-async function refresh() {
-  await tell(async () => {
+/** Refreshes everything; with `attempt`, an error that is shown stays. */
+async function refresh(run = tell) {
+  await run(async () => {
     const { product, language, rating, cursor } = asked();
     document.getElementById("product").textContent = product;
     const at = `/products/${encodeURIComponent(product)}/comments`;
     const filter = { language: language.join(","), rating: rating.join(",") };
+    const listed = path(at, { ...filter, cursor, limit: PAGE, total: "true" });
     const [list, facets, leaders] = await Promise.all([
-      ask("GET", path(at, { ...filter, cursor, limit: PAGE, total: "true" })),
+      ask("GET", listed),
       ask("GET", path(`${at}/facets`, filter)),
       ask("GET", path("/boards/leaders", { limit: LEADERS })),
     ]);
+    follow(listed, list, () => refresh(attempt));
     document.getElementById("total").textContent =
       `${count(list.total)} ${list.total === 1 ? "comment" : "comments"}`;
     document.getElementById("comments").replaceChildren(...list.items.map(commentCard));
@@ -62,15 +65,6 @@ function turn(id, cursor) {
   button.disabled = cursor === undefined;
   button.onclick = () => go({ cursor });
 }
-
-/** How often the first page follows what others write. */
-const FOLLOW_MS = 2000;
-
-setInterval(() => {
-  if (!document.hidden && asked().cursor === null) {
-    refresh();
-  }
-}, FOLLOW_MS);
 
 /** The number of comments with each rating in the selected languages. */
 function showRatings(counts, chosen) {
@@ -151,5 +145,5 @@ document.getElementById("new").onsubmit = async (event) => {
   // The newest is on the first page.
   go({});
 };
-window.onpopstate = refresh;
+window.onpopstate = () => refresh();
 refresh();

@@ -1,6 +1,6 @@
 // Tasks by tags: every chip narrows the list, and every count is the number of tasks that would remain.
 
-import { ask, attempt, count, make, path, tell, visit } from "/api.js";
+import { ask, attempt, count, follow, make, path, tell, visit } from "/api.js";
 
 const KEYS_SHOWN = 8;
 const VALUES_SHOWN = 8;
@@ -47,7 +47,9 @@ function chip(label, tag, tags) {
 async function refresh(run = tell) {
   await run(async () => {
     const { tag, cursor } = asked();
-    const list = await ask("GET", path("/tasks", { tag, cursor, limit: PAGE, reverse: "true", total: "true" }));
+    const at = path("/tasks", { tag, cursor, limit: PAGE, reverse: "true", total: "true" });
+    const list = await ask("GET", at);
+    follow(at, list, () => refresh(attempt));
     document.getElementById("total").textContent =
       `${count(list.total)} ${list.total === 1 ? "task" : "tasks"}${tag.length ? " with these tags" : ""}`;
     document.getElementById("chosen").replaceChildren(

@@ -11,14 +11,14 @@ use tokio::runtime::Builder;
 use tokio::time::sleep;
 
 use crate::served::Served;
-use crate::{Setting, Shared, micros};
+use crate::{Done, Setting, micros};
 
 /// How long after the last write events still count.
 const LINGER: Duration = Duration::from_secs(2);
 
 pub(crate) struct Followers {
     thread: JoinHandle<()>,
-    times: Shared<Vec<u32>>,
+    times: Arc<Mutex<Vec<Done>>>,
     is_over: Arc<AtomicBool>,
 }
 
@@ -29,7 +29,7 @@ impl Followers {
         setting: Setting,
         start: Instant,
     ) -> Result<Followers, String> {
-        let (times, is_over) = (Shared::default(), Arc::new(AtomicBool::new(false)));
+        let (times, is_over) = (Arc::default(), Arc::new(AtomicBool::new(false)));
         let open = Arc::new(AtomicUsize::new(0));
         let thread = {
             let (port, times, is_over, open) =
@@ -62,8 +62,8 @@ impl Followers {
         Ok(Followers { thread, times, is_over })
     }
 
-    /// How long each change has taken to each client, in microseconds.
-    pub(crate) fn join(self) -> Vec<u32> {
+    /// The changes that clients have received.
+    pub(crate) fn join(self) -> Vec<Done> {
         std::thread::sleep(LINGER);
         self.is_over.store(true, Ordering::Release);
         self.thread.join().expect("the clients end");
@@ -82,7 +82,7 @@ async fn connect(port: u16, query: usize) -> TcpStream {
 
 struct Client {
     stream: TcpStream,
-    times: Arc<Mutex<Vec<u32>>>,
+    times: Arc<Mutex<Vec<Done>>>,
     start: Instant,
     /// When the last change that was received was sent.
     last: u64,
@@ -118,9 +118,8 @@ impl Client {
         let Some(sent) = data.and_then(sent) else { return };
         if sent > self.last {
             self.last = sent;
-            let time = micros(self.start).saturating_sub(sent);
-            let time = u32::try_from(time).unwrap_or(u32::MAX);
-            self.times.lock().expect("no client has failed").push(time);
+            let done = Done { sent, at: micros(self.start) };
+            self.times.lock().expect("no client has failed").push(done);
         }
     }
 }

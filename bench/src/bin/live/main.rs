@@ -19,8 +19,8 @@ mod follow;
 mod served;
 mod write;
 
+use std::collections::HashMap;
 use std::process::Command;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use follow::Followers;
@@ -74,31 +74,41 @@ fn main() -> Result<(), String> {
     let writers = Writers::start(&served, setting, start);
     let written = writers.join();
     let received = followers.join();
+    report(setting, each, &written, &received);
+    Ok(())
+}
+
+fn report(setting: Setting, bytes_each: u64, written: &[Done], received: &[Done]) {
     println!("| what | |");
     println!("|---|---:|");
     println!("| clients | {} |", setting.clients);
     println!("| different queries | {} |", setting.queries);
-    println!("| memory of the server per client | {:.1} kB |", each as f64 / 1000.0);
+    println!("| memory of the server per client | {:.1} kB |", bytes_each as f64 / 1000.0);
     let rate = |count: usize| count as f64 / setting.time.as_secs_f64();
     println!("| durable writes per second | {:.0} |", rate(written.len()));
-    println!("| events received per second | {:.0} |", rate(received.len()));
-    for (what, times) in
-        [("until a write is acknowledged", written), ("until a client has the change", received)]
-    {
+    println!("| changes received per second | {:.0} |", rate(received.len()));
+    let acknowledged: HashMap<u64, u64> = written.iter().map(|done| (done.sent, done.at)).collect();
+    let since_sent = |done: &Done| done.at - done.sent;
+    // A client can have a change before the writer has the response.
+    let since_acknowledged =
+        |done: &Done| Some(done.at.saturating_sub(*acknowledged.get(&done.sent)?));
+    let times: [(&str, Vec<u64>); 3] = [
+        ("until a write is acknowledged", written.iter().map(since_sent).collect()),
+        ("until a client has the change", received.iter().map(since_sent).collect()),
+        ("from acknowledgment to client", received.iter().filter_map(since_acknowledged).collect()),
+    ];
+    for (what, times) in times {
         let [p50, p99, max] = percentiles(times);
-        println!("| {what}: p50 | {p50:.1} ms |");
-        println!("| {what}: p99 | {p99:.1} ms |");
-        println!("| {what}: max | {max:.1} ms |");
+        println!("| {what}: p50, p99, max | {p50:.1}, {p99:.1}, {max:.1} ms |");
     }
-    Ok(())
 }
 
 /// Milliseconds, from times in microseconds.
-fn percentiles(mut times: Vec<u32>) -> [f64; 3] {
+fn percentiles(mut times: Vec<u64>) -> [f64; 3] {
     times.sort_unstable();
     let at = |part: usize| {
         let index = times.len().saturating_sub(1) * part / 100;
-        times.get(index).map_or(f64::NAN, |time| f64::from(*time) / 1000.0)
+        times.get(index).map_or(f64::NAN, |time| *time as f64 / 1000.0)
     };
     [at(50), at(99), at(100)]
 }
@@ -108,5 +118,10 @@ pub(crate) fn micros(start: Instant) -> u64 {
     u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX)
 }
 
-/// A value that threads share.
-pub(crate) type Shared<T> = Arc<std::sync::Mutex<T>>;
+/// A change that was acknowledged or received, in microseconds since the start.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Done {
+    /// When it was sent: identifies it.
+    pub(crate) sent: u64,
+    pub(crate) at: u64,
+}

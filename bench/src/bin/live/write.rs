@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 use keyloom_bench::HttpClient;
 
 use crate::served::{Served, TASKS_EACH, send, task_id};
-use crate::{Setting, micros};
+use crate::{Done, Setting, micros};
 
 /// Connections that write.
 const WRITERS: usize = 64;
 
-pub(crate) struct Writers(Vec<JoinHandle<Vec<u32>>>);
+pub(crate) struct Writers(Vec<JoinHandle<Vec<Done>>>);
 
 impl Writers {
     pub(crate) fn start(served: &Served, setting: Setting, start: Instant) -> Writers {
@@ -22,13 +22,13 @@ impl Writers {
         Writers((0..WRITERS).map(writer).collect())
     }
 
-    /// How long each write has taken, in microseconds.
-    pub(crate) fn join(self) -> Vec<u32> {
+    /// The acknowledged writes.
+    pub(crate) fn join(self) -> Vec<Done> {
         self.0.into_iter().flat_map(|writer| writer.join().expect("a writer ends")).collect()
     }
 }
 
-fn write(mut client: HttpClient, index: usize, setting: Setting, start: Instant) -> Vec<u32> {
+fn write(mut client: HttpClient, index: usize, setting: Setting, start: Instant) -> Vec<Done> {
     let (begun, mut times) = (Instant::now(), vec![]);
     let pause = Duration::from_secs_f64(WRITERS as f64 / setting.writes as f64);
     // Writers do not begin at the same moment.
@@ -48,7 +48,7 @@ fn write(mut client: HttpClient, index: usize, setting: Setting, start: Instant)
             false => format!(r#"{{"sent":{sent},"rank":{}}}"#, drawn / 3 % (TASKS_EACH / 2)),
         };
         send(&mut client, "PATCH", &format!("/tasks/{}", task_id(owner, number)), &body, 200);
-        times.push(u32::try_from(micros(start) - sent).unwrap_or(u32::MAX));
+        times.push(Done { sent, at: micros(start) });
     }
     times
 }

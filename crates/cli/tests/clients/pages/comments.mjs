@@ -49,4 +49,9 @@ export async function use(page, url, { check, until, number, sum }) {
     const at = (await page.locator('.leader a').allTextContents()).indexOf(second);
     return (await loved())[at] === scores[1] + 1;
   });
+
+  const data = { product: second, language: 'en', rating: 5, body: 'by somebody else' };
+  await page.request.post(`${url}/comments`, { data });
+  await until('what others write appears', async () => (await texts())[0].includes('by somebody else'));
+  await until('and counts', async () => (await total()) === before + 2 && sum(await ratings()) === before + 2);
 }

@@ -56,6 +56,13 @@ export async function use(page, url, { check, until, number, sum }) {
   await page.getByRole('button', { name: 'Delete' }).click();
   await until('it is gone', async () => (await total()) === 0);
 
+  await page.goto(url);
+  await until('all are shown again', async () => (await total()) === 300);
+  const made = await page.request.post(`${url}/tasks`, { data: { name: 'by somebody else', tags: {} } });
+  await until('what others add appears', async () => (await names())[0] === 'by somebody else');
+  await page.request.delete(`${url}/tasks/${(await made.json()).id}`);
+  await until('and what they delete goes', async () => (await total()) === 300);
+
   await page.locator('#new [name=name]').fill('no tag');
   await page.locator('#new [name=tags]').fill('nothing');
   await page.locator('#new button').click();

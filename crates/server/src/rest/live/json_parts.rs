@@ -34,16 +34,17 @@ fn parts(mut text: &str) -> Vec<&str> {
 /// Splits at the first such character that is not inside of a text, an object or an array.
 fn split_at(text: &str, separator: char) -> Option<(&str, &str)> {
     let (mut depth, mut is_text, mut is_escaped) = (0_usize, false, false);
-    for (index, character) in text.char_indices() {
-        match (is_text, character) {
+    // All that matters is ASCII, which no other character contains.
+    for (index, byte) in text.bytes().enumerate() {
+        match (is_text, byte) {
             _ if is_escaped => is_escaped = false,
-            (true, '\\') => is_escaped = true,
-            (_, '"') => is_text = !is_text,
+            (true, b'\\') => is_escaped = true,
+            (_, b'"') => is_text = !is_text,
             (true, _) => {}
-            (false, '{' | '[') => depth += 1,
-            (false, '}' | ']') => depth = depth.saturating_sub(1),
-            (false, other) if other == separator && depth == 0 => {
-                return Some((&text[..index], &text[index + separator.len_utf8()..]));
+            (false, b'{' | b'[') => depth += 1,
+            (false, b'}' | b']') => depth = depth.saturating_sub(1),
+            (false, other) if char::from(other) == separator && depth == 0 => {
+                return Some((&text[..index], &text[index + 1..]));
             }
             (false, _) => {}
         }
