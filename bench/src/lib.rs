@@ -1,6 +1,7 @@
 //! Code that the server benchmarks share: an HTTP client, and server processes.
 
 mod http_client;
+pub mod pocketbase;
 pub mod postgres;
 mod process;
 

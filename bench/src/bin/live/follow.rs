@@ -11,6 +11,7 @@ use tokio::runtime::Builder;
 use tokio::time::sleep;
 
 use crate::served::Served;
+use crate::service::Service;
 use crate::{Done, Setting, micros};
 
 /// How long after the last write events still count.
@@ -32,16 +33,20 @@ impl Followers {
         let (times, is_over) = (Arc::default(), Arc::new(AtomicBool::new(false)));
         let open = Arc::new(AtomicUsize::new(0));
         let thread = {
-            let (port, times, is_over, open) =
-                (served.port(), Arc::clone(&times), Arc::clone(&is_over), Arc::clone(&open));
+            let (service, port) = (served.service, served.port());
+            let (times, is_over, open) =
+                (Arc::clone(&times), Arc::clone(&is_over), Arc::clone(&open));
             std::thread::spawn(move || {
                 let runtime =
                     Builder::new_current_thread().enable_all().build().expect("a runtime");
                 runtime.block_on(async {
                     let mut clients = vec![];
                     for client in 0..setting.clients {
-                        let stream = connect(port, client % setting.queries).await;
-                        let client = Client { stream, times: Arc::clone(&times), start, last: 0 };
+                        let owner = client % setting.queries;
+                        let stream = connect(port, &service.stream(owner)).await;
+                        let of = Of { service, owner, port };
+                        let client =
+                            Client { of, stream, times: Arc::clone(&times), start, last: 0 };
                         clients.push(tokio::spawn(client.follow(Arc::clone(&open))));
                     }
                     while !is_over.load(Ordering::Acquire) {
@@ -71,16 +76,39 @@ impl Followers {
     }
 }
 
-async fn connect(port: u16, query: usize) -> TcpStream {
+async fn connect(port: u16, path: &str) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.expect("the server listens");
-    let request = format!(
-        "GET /owners/o{query}/tasks?limit=20&live=true HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    );
+    let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n");
     stream.write_all(request.as_bytes()).await.expect("a request is sent");
     stream
 }
 
+/// What a client follows.
+#[derive(Clone, Copy)]
+struct Of {
+    service: Service,
+    owner: usize,
+    port: u16,
+}
+
+impl Of {
+    /// Completes a subscription, after the first event.
+    async fn subscribe(self, first_event: &[u8]) {
+        let first_event = String::from_utf8_lossy(first_event);
+        let Some(body) = self.service.subscription(&first_event, self.owner) else { return };
+        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).await.expect("it listens");
+        let head = "POST /api/realtime HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+                    Content-Type: application/json";
+        let request = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(request.as_bytes()).await.expect("a request is sent");
+        let mut response = vec![];
+        stream.read_to_end(&mut response).await.expect("a response");
+        assert!(response.starts_with(b"HTTP/1.1 204"), "{}", String::from_utf8_lossy(&response));
+    }
+}
+
 struct Client {
+    of: Of,
     stream: TcpStream,
     times: Arc<Mutex<Vec<Done>>>,
     start: Instant,
@@ -98,11 +126,12 @@ impl Client {
             while let Some(length) = text[done..].windows(2).position(|pair| pair == b"\n\n") {
                 let event = &text[done..done + length];
                 done += length + 2;
-                if !has_begun && line(event, b"event: page").is_some() {
+                if has_begun {
+                    self.note(event);
+                } else if event.windows(5).any(|window| window == b"data:") {
+                    self.of.subscribe(event).await;
                     has_begun = true;
                     open.fetch_add(1, Ordering::AcqRel);
-                } else {
-                    self.note(event);
                 }
             }
             text.drain(..done);
@@ -112,10 +141,8 @@ impl Client {
     /// Notes how long a change has taken. What enters or leaves, and what makes room for others, is a
     /// consequence of one: it was sent earlier.
     fn note(&mut self, event: &[u8]) {
-        let is_change =
-            [&b"event: change"[..], b"event: move"].iter().any(|name| line(event, name).is_some());
-        let data = line(event, b"data: ").filter(|_| is_change);
-        let Some(sent) = data.and_then(sent) else { return };
+        let event = String::from_utf8_lossy(event);
+        let Some(sent) = sent(&event).filter(|_| self.of.service.is_change(&event)) else { return };
         if sent > self.last {
             self.last = sent;
             let done = Done { sent, at: micros(self.start) };
@@ -124,15 +151,9 @@ impl Client {
     }
 }
 
-/// The line of an event that begins with something.
-fn line<'e>(event: &'e [u8], begin: &[u8]) -> Option<&'e [u8]> {
-    event.split(|byte| *byte == b'\n').find(|line| line.starts_with(begin))
-}
-
-/// The member `sent` of the item in an event.
-fn sent(data: &[u8]) -> Option<u64> {
-    const NAME: &[u8] = b"\"sent\":";
-    let at = data.windows(NAME.len()).rposition(|window| window == NAME)? + NAME.len();
-    let digits = data[at..].iter().take_while(|byte| byte.is_ascii_digit());
-    Some(digits.fold(0, |number: u64, digit| number * 10 + u64::from(digit - b'0')))
+/// The member `sent` of the task in an event.
+fn sent(event: &str) -> Option<u64> {
+    let (_, rest) = event.rsplit_once(r#""sent":"#)?;
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    rest[..end].parse().ok()
 }

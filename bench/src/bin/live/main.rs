@@ -2,10 +2,10 @@
 //!
 //! ```sh
 //! cargo run --release -p keyloom-bench --bin live              # `-- --quick` for a short run
-//! cargo run --release -p keyloom-bench --bin live -- --clients 1000 --queries 100 --writes 2000
+//! cargo run --release -p keyloom-bench --bin live -- --clients 500 --queries 50 --writes 200 --pocketbase
 //! ```
 //!
-//! Builds `keyloom` and serves tasks with it on this machine. Clients follow the lists of owners, each
+//! Builds `keyloom` and serves tasks with it on this machine, and with `--pocketbase` afterwards with PocketBase. Clients follow the lists of owners, each
 //! list the same number of clients; writers change tasks at a fixed rate, each write durable when it is
 //! acknowledged. The time of a change begins before its request is sent.
 #![expect(
@@ -17,6 +17,7 @@
 
 mod follow;
 mod served;
+mod service;
 mod write;
 
 use std::collections::HashMap;
@@ -24,8 +25,9 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use follow::Followers;
-use keyloom_bench::{folder, run};
+use keyloom_bench::run;
 use served::Served;
+use service::Service;
 use write::Writers;
 
 #[global_allocator]
@@ -64,22 +66,32 @@ fn main() -> Result<(), String> {
         "--bin",
         "keyloom",
     ]))?;
-    let served = Served::start(&folder()?.join("keyloom"), setting)?;
-    eprintln!("{} tasks are written", served.tasks());
+    let mut services = vec![Service::Keyloom];
+    if arguments.iter().any(|argument| argument == "--pocketbase") {
+        services.push(Service::PocketBase);
+    }
+    for service in services {
+        measure(service, setting)?;
+    }
+    Ok(())
+}
+
+fn measure(service: Service, setting: Setting) -> Result<(), String> {
+    let served = Served::start(service, setting)?;
+    eprintln!("{}: {} tasks are written", service.name(), served.tasks());
     let before = served.memory_bytes();
     let start = Instant::now();
     let followers = Followers::open(&served, setting, start)?;
     let each = served.memory_bytes().saturating_sub(before) / setting.clients as u64;
     eprintln!("{} clients follow {} queries", setting.clients, setting.queries);
-    let writers = Writers::start(&served, setting, start);
-    let written = writers.join();
+    let written = Writers::start(&served, setting, start).join();
     let received = followers.join();
+    println!("\n| {} | |", service.name());
     report(setting, each, &written, &received);
     Ok(())
 }
 
 fn report(setting: Setting, bytes_each: u64, written: &[Done], received: &[Done]) {
-    println!("| what | |");
     println!("|---|---:|");
     println!("| clients | {} |", setting.clients);
     println!("| different queries | {} |", setting.queries);

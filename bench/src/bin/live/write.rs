@@ -16,8 +16,8 @@ pub(crate) struct Writers(Vec<JoinHandle<Vec<Done>>>);
 impl Writers {
     pub(crate) fn start(served: &Served, setting: Setting, start: Instant) -> Writers {
         let writer = |index: usize| {
-            let client = served.client();
-            std::thread::spawn(move || write(client, index, setting, start))
+            let (client, tasks) = (served.client(), served.service.tasks());
+            std::thread::spawn(move || write((client, tasks), index, setting, start))
         };
         Writers((0..WRITERS).map(writer).collect())
     }
@@ -28,7 +28,12 @@ impl Writers {
     }
 }
 
-fn write(mut client: HttpClient, index: usize, setting: Setting, start: Instant) -> Vec<Done> {
+fn write(
+    (mut client, tasks): (HttpClient, &str),
+    index: usize,
+    setting: Setting,
+    start: Instant,
+) -> Vec<Done> {
     let (begun, mut times) = (Instant::now(), vec![]);
     let pause = Duration::from_secs_f64(WRITERS as f64 / setting.writes as f64);
     // Writers do not begin at the same moment.
@@ -47,7 +52,7 @@ fn write(mut client: HttpClient, index: usize, setting: Setting, start: Instant)
             true => format!(r#"{{"sent":{sent}}}"#),
             false => format!(r#"{{"sent":{sent},"rank":{}}}"#, drawn / 3 % (TASKS_EACH / 2)),
         };
-        send(&mut client, "PATCH", &format!("/tasks/{}", task_id(owner, number)), &body, 200);
+        send(&mut client, ("PATCH", &format!("{tasks}/{}", task_id(owner, number))), &body, 200);
         times.push(Done { sent, at: micros(start) });
     }
     times
