@@ -11,6 +11,7 @@ mod copied_tokens;
 mod current;
 mod docs;
 mod error_mapping;
+mod event_stream;
 mod example;
 mod explain;
 mod filter;

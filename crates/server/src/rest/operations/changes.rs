@@ -6,42 +6,33 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use hyper::{Method, StatusCode};
+use hyper::Method;
 use keyloom::events::{Event, EventPage, Position};
 use keyloom::{Db, Error};
 use keyloom_model::{EntityId, Model};
 use serde_json::json;
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::sync::watch;
+use tokio::time::Instant;
 
 use super::super::call::{Call, Reply, bad_parameter, cut, quoted};
 use super::super::change_signal::{ChangeSignal, Changed};
+use super::super::event_stream::{EventStream, QUIET_MAX, Woken};
 use super::super::openapi::{Answer, Description, Group, header, query};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
 use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
-use super::super::stream_access::StreamAccess;
-use crate::http::layers::EVENT_STREAM;
-use crate::http::refusal::Refusal;
-use crate::http::streams::StreamPermit;
-use crate::race::{Either, race};
 
 /// Maximum number of row changes per read.
 const PAGE_LIMIT: usize = 256;
 /// Maximum number of chunks that wait for a slow client.
 const WAITING_MAX: usize = 16;
-/// How long until a keep-alive is sent, so that proxies do not close the connection.
-const QUIET_MAX: Duration = Duration::from_secs(15);
 /// How often a stream reads again when there are changes that its read did not return: pages of a
 /// DynamoDB stream can be empty although changes follow.
 const READ_AGAIN: Duration = Duration::from_millis(500);
 /// Maximum number of such reads.
 const READS_AGAIN_MAX: u32 = 8;
-/// A client that reads nothing for this long is considered gone.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 const DETAILS: &str = "\
 Each event is a change of one entity: `event` names the entity and the change, as in `task.update`; \
@@ -101,22 +92,9 @@ struct Stream {
     db: Db,
     /// The entities whose events are sent.
     entities: Vec<String>,
-    to: mpsc::Sender<Bytes>,
     signal: Arc<ChangeSignal>,
     changes: watch::Receiver<Changed>,
-    stopped: watch::Receiver<bool>,
-    access: StreamAccess,
-    /// Released when the stream ends.
-    _permit: StreamPermit,
-}
-
-/// Why a waiting stream wakes up.
-enum Woken {
-    Changed,
-    /// Nothing was sent for a while.
-    Quiet,
-    /// The server stops, or the client is gone.
-    End,
+    out: EventStream,
 }
 
 async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply, Problem> {
@@ -131,18 +109,13 @@ async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply,
     let changes = signal.subscribe(Some(&after).filter(|_| is_newest));
     // An error of the first read is a response of its own; later errors can only end the stream.
     let first = call.db.events(&after, PAGE_LIMIT).await?;
-    let reply = Reply { media_type: EVENT_STREAM, ..Reply::empty(StatusCode::OK) };
     if call.method == Method::HEAD {
-        return Ok(reply);
+        return Ok(EventStream::head());
     }
-    let permit = call.origin.edge.streams.enter(call.origin.ip());
-    let permit = permit.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
-    let (to, pieces) = mpsc::channel(WAITING_MAX);
-    let (db, stopped) = (call.db.clone(), state.is_stopped.subscribe());
-    let access = StreamAccess::new(call, state.tokens.clone());
-    let stream = Stream { db, entities, to, signal, changes, stopped, access, _permit: permit };
+    let (out, reply) = EventStream::open(state, call, WAITING_MAX)?;
+    let stream = Stream { db: call.db.clone(), entities, signal, changes, out };
     tokio::spawn(stream.run(first));
-    Ok(Reply { pieces: Some(pieces), ..reply })
+    Ok(reply)
 }
 
 /// The entities whose events are sent: the requested ones, or all that the caller can read.
@@ -182,7 +155,7 @@ impl Stream {
     async fn run(mut self, first: EventPage) {
         let mut page = first;
         // How long a client waits before it reconnects.
-        let mut sent = self.send("retry: 1000\n\n".to_owned()).await.then(Instant::now);
+        let mut sent = self.out.send("retry: 1000\n\n").await.then(Instant::now);
         let mut reads_left = 0;
         while let Some(last) = sent {
             let (position, is_full) = (page.next.clone(), page.is_full);
@@ -194,17 +167,14 @@ impl Stream {
                     0 => last + QUIET_MAX,
                     _ => Instant::now() + READ_AGAIN,
                 };
-                let woken = self.wait(self.access.no_later(quiet_until)).await;
-                if !self.access.holds().await {
-                    return;
-                }
-                match woken {
+                match self.out.wait(quiet_until, self.changes.changed()).await {
                     Woken::Changed if self.db.is_shared() => reads_left = READS_AGAIN_MAX,
                     Woken::Changed => {}
                     Woken::Quiet if reads_left > 0 => reads_left -= 1,
                     Woken::Quiet => {
                         // Includes the position, so that a client that reconnects reads less.
-                        let alive = self.send(format!("id: {position}\n: nothing new\n\n")).await;
+                        let alive =
+                            self.out.send(format!("id: {position}\n: nothing new\n\n")).await;
                         sent = alive.then(Instant::now);
                         // Whoever polls the feed for all streams is no further.
                         if self.signal.is_at(&position) {
@@ -240,33 +210,17 @@ impl Stream {
         Ok(page)
     }
 
-    /// Waits until there may be something to send.
-    async fn wait(&mut self, quiet_until: Instant) -> Woken {
-        let Stream { changes, stopped, to, .. } = self;
-        let stop = async { stopped.wait_for(|is_stopped| *is_stopped).await.is_ok() };
-        let end = race(stop, to.closed());
-        match timeout_at(quiet_until, race(end, changes.changed())).await {
-            Err(_) => Woken::Quiet,
-            Ok(Either::Right(Ok(()))) => Woken::Changed,
-            Ok(Either::Left(_) | Either::Right(Err(_))) => Woken::End,
-        }
-    }
-
     /// Sends the events of a page. Returns false if the client is gone.
     async fn send_page(&self, page: EventPage, sent: &mut Option<Instant>) -> bool {
         for event in page.events {
             if self.entities.contains(&event.entity) {
-                if !self.send(frame(&event)).await {
+                if !self.out.send(frame(&event)).await {
                     return false;
                 }
                 *sent = Some(Instant::now());
             }
         }
-        !self.to.is_closed()
-    }
-
-    async fn send(&self, text: String) -> bool {
-        matches!(timeout(PATIENCE, self.to.send(Bytes::from(text))).await, Ok(Ok(())))
+        !self.out.is_closed()
     }
 }
 
