@@ -92,7 +92,9 @@ impl Dependency {
             }
             Dependency::Count(request) => differs(change, &of_count(layout, request)),
             Dependency::Board(request) => {
-                differs(change, &of_board(layout, request)) || has_moved(layout, request, change)
+                differs(change, &of_board(layout, request))
+                    || has_moved(layout, request, change)
+                    || change.is_settled && self.has_topic_of(layout, change)
             }
         }
     }

@@ -11,6 +11,8 @@ pub struct EntityChange {
     pub(crate) old: Option<Placed>,
     pub(crate) new: Option<Placed>,
     topics: Vec<Topic>,
+    /// Whether no entity has changed, but a score that was settled.
+    pub(crate) is_settled: bool,
 }
 
 /// An entity with the rows and counters that it implies.
@@ -31,7 +33,13 @@ impl EntityChange {
         let mut topics: Vec<Topic> = sides.flat_map(|placed| placed.topics(layout)).collect();
         topics.sort_unstable();
         topics.dedup();
-        EntityChange { old, new, topics }
+        EntityChange { old, new, topics, is_settled: false }
+    }
+
+    /// What a leaderboard shows of a score has changed, after entities have changed it.
+    pub fn of_settled(score: &Counter) -> EntityChange {
+        let topics = Topic::counter(score).into_iter().collect();
+        EntityChange { old: None, new: None, topics, is_settled: true }
     }
 
     /// What the change is about: everything that it affects depends on one of these. In order.

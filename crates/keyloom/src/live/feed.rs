@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use keyloom_model::attribute::PARTITION;
+use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::{Counter, RowName};
 use keyloom_query::{DeletionState, EntityChange, deletion_key};
 use keyloom_store::{Change, Error as StoreError};
 use keyloom_value::{Item, Value};
@@ -79,6 +80,9 @@ fn found_in(schema: &Arc<Schema>, at: FeedChange<'_>) -> Option<Found> {
     if is_sweep(at.change) {
         return Some(Found { seq, change: None });
     }
+    if let Some(score) = settled(schema, at.change) {
+        return Some(Found { seq, change: Some(EntityChange::of_settled(&score)) });
+    }
     match Event::of(schema, at) {
         Ok(None) => None,
         Ok(Some(Event { old, new, .. })) => {
@@ -88,6 +92,16 @@ fn found_in(schema: &Arc<Schema>, at: FeedChange<'_>) -> Option<Found> {
         }
         // A row that cannot be read may be anything.
         Err(_) => Some(Found { seq, change: None }),
+    }
+}
+
+/// The score that a row change is of, if scores are settled after the changes of entities.
+fn settled(schema: &Schema, change: &Change) -> Option<Counter> {
+    let part = |name| change.key.get(name).and_then(Value::as_b);
+    let name = || schema.layouts.current.row_name(part(PARTITION)?, part(SORT)?);
+    match schema.layouts.has_settled_boards().then(name)?? {
+        RowName::Counter(score @ Counter::Score(_)) => Some(score),
+        _ => None,
     }
 }
 

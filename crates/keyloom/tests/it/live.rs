@@ -71,6 +71,9 @@ fn run(count: u32, store: impl Fn(&ManualClock) -> Arc<dyn Store>) {
         let mut followed: Vec<Followed> = vec![];
         for _ in 0..steps {
             take_step(&mut world, &mut random);
+            if random.chance(1, 4) {
+                block_on(world.db.settle_scores()).expect("scores are settled");
+            }
             followed.iter_mut().for_each(|followed| followed.check(&world));
             if let Some((tenant, question)) = draw(&world.naive, &mut random) {
                 followed.push(Followed::new((&db, tenant), question));
