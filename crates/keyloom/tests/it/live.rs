@@ -440,3 +440,23 @@ fn a_live_read_whose_changes_are_gone_reads_again_once() {
     apply(&db, task("t2", "home", 1));
     assert_eq!((read(), read()), (Some(1), None));
 }
+
+/// The places on a board with shards follow later, by a change that is of no entity.
+#[test]
+fn a_leaderboard_is_read_again_when_its_scores_are_settled() {
+    const VOTES: &str = "[entity.vote]\nid = 'given'\nfields.party = 'text'\n\
+                         board.best = { of = 'party', shards = 4 }\n";
+    let store = shared_store(&ManualClock::new());
+    let db = block_on(open(VOTES, store));
+    let mut live = db.live();
+    let mut read = || {
+        let moment = live.next().now_or_never()?.expect("it is read");
+        let page = block_on(moment.db.board("best").read()).expect("a board is read");
+        Some((page.items.len(), page.is_settling))
+    };
+    assert_eq!(read(), Some((0, false)));
+    apply(&db, Change::create("vote", &json!({ "id": "1", "party": "red" })).expect("a change"));
+    assert_eq!((read(), read()), (Some((0, true)), None));
+    block_on(db.settle_scores()).expect("scores are settled");
+    assert_eq!(read(), Some((1, false)));
+}
