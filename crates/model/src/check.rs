@@ -1,6 +1,7 @@
 //! Stage 3: declared → [`Model`]. Resolves names and checks that types fit their use and values
 //! their types. An invalid part is reported and left out, and checking continues.
 
+mod access;
 mod board;
 mod capacity;
 mod choice;

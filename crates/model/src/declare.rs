@@ -1,6 +1,7 @@
 //! Stage 2: tree → declared. Keys must be known and values must have the kind that their key
 //! takes; the next stage resolves names.
 
+mod access;
 mod entity;
 mod format;
 pub(crate) mod keyed_value;

@@ -25,6 +25,7 @@ pub(crate) struct DeclaredEntity {
     pub(crate) expires: Option<Word>,
     pub(crate) updated: Option<Word>,
     pub(crate) read_only: Vec<Word>,
+    pub(crate) access: Option<DeclaredAccess>,
     pub(crate) filters: Vec<Word>,
     pub(crate) shards: Option<Node>,
     pub(crate) reference_shards: Option<Node>,
@@ -41,6 +42,16 @@ pub(crate) struct DeclaredEntity {
     pub(crate) boards: Vec<DeclaredBoard>,
     pub(crate) tags: Vec<DeclaredTags>,
     pub(crate) searches: Vec<DeclaredSearch>,
+}
+
+/// `access`. Rules that are not declared are empty.
+#[derive(Debug)]
+pub(crate) struct DeclaredAccess {
+    pub(crate) owner: Option<Word>,
+    pub(crate) read: Vec<Word>,
+    pub(crate) create: Vec<Word>,
+    pub(crate) update: Vec<Word>,
+    pub(crate) delete: Vec<Word>,
 }
 
 /// `fields.NAME = "SPEC"`.
@@ -179,6 +190,7 @@ pub(crate) struct DeclaredList {
     pub(crate) order: Vec<Word>,
     pub(crate) filter: Vec<DeclaredTest>,
     pub(crate) facets: Vec<Word>,
+    pub(crate) access: Vec<Word>,
     pub(crate) shards: Option<Node>,
 }
 
@@ -204,6 +216,7 @@ pub(crate) struct DeclaredCount {
     pub(crate) min: Vec<Word>,
     pub(crate) max: Vec<Word>,
     pub(crate) filter: Vec<DeclaredTest>,
+    pub(crate) access: Vec<Word>,
     pub(crate) shards: Option<Node>,
 }
 
@@ -215,6 +228,7 @@ pub(crate) struct DeclaredBoard {
     pub(crate) rank: Option<Word>,
     pub(crate) by: Vec<Word>,
     pub(crate) filter: Vec<DeclaredTest>,
+    pub(crate) access: Vec<Word>,
     pub(crate) shards: Option<Node>,
 }
 

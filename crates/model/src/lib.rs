@@ -67,10 +67,11 @@ pub use layout::{
     attribute, is_counter, ordinal_of, posting_row_prefix,
 };
 pub use model::{
-    Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId, Field,
-    FieldAccess, FieldId, FieldOrigin, FieldType, Format, FormatChoice, FormatRule, Handler,
-    IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy, PathPart, Presence, Ranking,
-    Related, Search, SearchId, Sequence, StoredNames, TagCombination, Target, Tenancy, Term, Test,
-    TriggeringChange, Unique, UniqueId, Window, WindowUnit, Zone, ZoneSource, ZoneSources,
+    Access, Board, BoardId, CaseMode, Count, CountId, DefaultValue, Direction, Entity, EntityId,
+    Field, FieldAccess, FieldId, FieldOrigin, FieldType, Format, FormatChoice, FormatRule,
+    Grantees, Handler, IdSource, Limits, List, ListId, Literal, Model, OnDelete, OrderBy, PathPart,
+    Presence, Ranking, Related, Search, SearchId, Sequence, StoredNames, TagCombination, Target,
+    Tenancy, Term, Test, TriggeringChange, Unique, UniqueId, Window, WindowUnit, Zone, ZoneSource,
+    ZoneSources,
 };
 pub use suggest::nearest;

@@ -1,6 +1,7 @@
 //! The checked model: every name is resolved and every rule holds. Only [`check`](crate::check)
 //! makes one, so code that has a [`Model`] need not check it again.
 
+mod access;
 mod board;
 mod children;
 mod conversion;
@@ -25,6 +26,7 @@ mod zone;
 
 use std::collections::BTreeMap;
 
+pub use access::{Access, Grantees};
 pub use board::{Board, Ranking};
 pub(crate) use conversion::Retype;
 pub use count::Count;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::declared::{DeclaredBoard, DeclaredCount, DeclaredEntity, DeclaredTags};
 use crate::error::{Code, Report, Reporter};
-use crate::model::{Board, Count, FieldId, FieldType, Ranking, TagCombination};
+use crate::model::{Board, Count, FieldId, FieldType, Grantees, Ranking, TagCombination};
 use crate::source::Word;
 
 use super::name::check_name;
@@ -42,6 +42,7 @@ fn count(declared: &DeclaredCount, scope: &Scope, reporter: &mut Reporter<'_>) -
         min,
         max,
         filter: scope.filter(&declared.filter, reporter),
+        readers: Grantees::default(),
         shards: shards::number(declared.shards.as_ref(), shards::READ_MAX, reporter),
         by: scope.into_by(),
     }
@@ -96,7 +97,8 @@ fn board(declared: &DeclaredBoard, scope: &Scope, reporter: &mut Reporter<'_>) -
     };
     let by = query_scope.into_by();
     let shards = shards::number(declared.shards.as_ref(), shards::TRANSACTED_MAX, reporter);
-    Some(Board { name: declared.name.text.clone(), ranking, by, filter, shards })
+    let readers = Grantees::default();
+    Some(Board { name: declared.name.text.clone(), ranking, by, filter, readers, shards })
 }
 
 /// A board is served under its name alone, so board names are unique in a model.

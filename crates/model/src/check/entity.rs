@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use crate::declared::{DeclaredCount, DeclaredEntity, DeclaredList};
 use crate::error::{Code, Report, Reporter};
 use crate::model::{
-    Count, DefaultValue, Entity, FieldAccess, FieldId, FieldType, IdSource, List, Presence, Tenancy,
+    Access, Count, DefaultValue, Entity, FieldAccess, FieldId, FieldType, IdSource, List, Presence,
+    Tenancy,
 };
 
 use super::choice::Choices;
@@ -15,7 +16,8 @@ use super::read_only::ReadOnly;
 use super::scope::Scope;
 use super::shards;
 use super::{
-    board, capacity, filters, format, list, moves, pattern, search, sequence, transition, unique,
+    access, board, capacity, filters, format, list, moves, pattern, search, sequence, transition,
+    unique,
 };
 
 const ID_SOURCES: Choices<'_, IdSource> = Choices {
@@ -50,7 +52,7 @@ impl Checker<'_, '_> {
             fields[id.index()].access = FieldAccess::ReadOnly;
         }
         let formats = format::formats(&declared.formats, scope, reporter);
-        let entity = Entity {
+        let mut entity = Entity {
             name: declared.name.text.clone(),
             path: path::entity_path(declared),
             id_source: id_source(declared, reporter),
@@ -58,6 +60,7 @@ impl Checker<'_, '_> {
             tenancy,
             expires: expires(declared, scope, reporter),
             updated,
+            access: Access::default(),
             sequence,
             filters: filters::filters(&declared.filters, scope, reporter),
             transitions: transition::transitions(&declared.transitions, scope, reporter),
@@ -79,6 +82,7 @@ impl Checker<'_, '_> {
             ),
             fields,
         };
+        access::apply(declared, &mut entity, scope, reporter);
         capacity::check_capacity(declared, &entity, reporter);
         entity
     }

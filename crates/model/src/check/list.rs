@@ -2,7 +2,7 @@
 
 use crate::declared::DeclaredList;
 use crate::error::{Code, Report, Reporter};
-use crate::model::List;
+use crate::model::{Grantees, List};
 
 use super::name::check_name;
 use super::query_scope::QueryScope;
@@ -38,6 +38,7 @@ fn list(declared: &DeclaredList, scope: &Scope, reporter: &mut Reporter<'_>) -> 
         order: scope.order(&declared.order, reporter),
         facets: scope.facets_by_name(Usage::Facets, &declared.facets, reporter),
         filter: scope.filter(&declared.filter, reporter),
+        readers: Grantees::default(),
         shards: shards::of_list(declared, reporter),
         by: scope.into_by(),
     }

@@ -4,7 +4,7 @@ use super::format::formats;
 use super::keyed_value::KeyedValue;
 use super::keys::{Keys, NamedTable, TableKind, table, text};
 use super::limit::{DECLARATIONS_MAX, Limit};
-use super::{list, search};
+use super::{access, list, search};
 use crate::declared::{
     DeclaredEntity, DeclaredField, DeclaredPattern, DeclaredRename, DeclaredSequence,
     DeclaredTransitions, DeclaredUnique,
@@ -35,6 +35,7 @@ const ENTITY: TableKind = TableKind {
         "expires",
         "updated",
         "read_only",
+        "access",
         "filters",
         "shards",
         "reference_shards",
@@ -55,8 +56,8 @@ const ENTITY: TableKind = TableKind {
 };
 const UNIQUE: TableKind = TableKind { what: "a unique", keys: &["fields", "within", "fold_case"] };
 
-pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredEntity {
-    let keys = Keys::read(table.entries, &ENTITY, reporter);
+pub(crate) fn entity(declared: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredEntity {
+    let keys = Keys::read(declared.entries, &ENTITY, reporter);
     let lists = keys.named_tables("list", reporter);
     let counts = keys.named_tables("count", reporter);
     let boards = keys.named_tables("board", reporter);
@@ -65,7 +66,7 @@ pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Dec
     let limit = Limit { what: "searches", max: SEARCHES_MAX };
     let searches = limit.apply(&searches, reporter);
     DeclaredEntity {
-        name: table.name.clone(),
+        name: declared.name.clone(),
         path: keys.text("path", reporter),
         parent: keys.text("parent", reporter),
         on_parent_delete: keys.text("on_parent_delete", reporter),
@@ -74,6 +75,10 @@ pub(crate) fn entity(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Dec
         expires: keys.text("expires", reporter),
         updated: keys.text("updated", reporter),
         read_only: keys.words("read_only", reporter),
+        access: keys.get("access").and_then(|entry| {
+            let entries = table(entry, reporter)?;
+            Some(access::access(&NamedTable { name: &entry.key, entries }, reporter))
+        }),
         filters: filters(&keys, reporter),
         shards: keys.node("shards"),
         reference_shards: keys.node("reference_shards"),

@@ -8,14 +8,19 @@ use crate::declared::{
 };
 use crate::error::Reporter;
 
-const LIST: TableKind =
-    TableKind { what: "a list", keys: &["path", "by", "order", "where", "facets", "shards"] };
+const LIST: TableKind = TableKind {
+    what: "a list",
+    keys: &["path", "by", "order", "where", "facets", "access", "shards"],
+};
 const COUNT: TableKind = TableKind {
     what: "a count",
-    keys: &["path", "by", "split", "window", "of", "zone", "sum", "min", "max", "where", "shards"],
+    keys: &[
+        "path", "by", "split", "window", "of", "zone", "sum", "min", "max", "where", "access",
+        "shards",
+    ],
 };
 const BOARD: TableKind =
-    TableKind { what: "a board", keys: &["of", "rank", "by", "where", "shards"] };
+    TableKind { what: "a board", keys: &["of", "rank", "by", "where", "access", "shards"] };
 const TAGS: TableKind = TableKind { what: "a tags table", keys: &["combine"] };
 
 pub(crate) fn list(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredList {
@@ -27,6 +32,7 @@ pub(crate) fn list(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Decla
         order: keys.words("order", reporter),
         filter: keys.filter(reporter),
         facets: keys.words("facets", reporter),
+        access: keys.words("access", reporter),
         shards: keys.node("shards"),
     }
 }
@@ -45,6 +51,7 @@ pub(crate) fn count(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Decl
         min: keys.words("min", reporter),
         max: keys.words("max", reporter),
         filter: keys.filter(reporter),
+        access: keys.words("access", reporter),
         shards: keys.node("shards"),
     }
 }
@@ -57,6 +64,7 @@ pub(crate) fn board(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> Decl
         rank: keys.text("rank", reporter),
         by: keys.words("by", reporter),
         filter: keys.filter(reporter),
+        access: keys.words("access", reporter),
         shards: keys.node("shards"),
     }
 }

@@ -71,6 +71,8 @@ codes! {
     BadTransition = "K0316": "A transition names a word that is not a member of its enum, or its field is optional."
     BadMove = "K0317": "An earlier name in `renamed` or `removed` is that of a field, or is given twice."
     BadSequence = "K0318": "An entity has two sequences, the field of one has a range or a default, or one is by an optional field."
+    BadAccess = "K0319": "An access rule names an owner or a parent that the entity lacks, a built-in role or an invalid one, or the owner is neither a `text` nor a `ref`."
+    UnboundedAccess = "K0320": "A list, count or board cannot be limited to the entities that its readers may see."
     BadUse = "K0401": "A field's type does not allow what it is used for."
     SameFieldTwice = "K0402": "A field is named twice in one declaration."
     BadPath = "K0403": "A path is not of the form `/word/{field}/word`."

@@ -58,8 +58,8 @@ pub enum ChangeKind {
     UniqueRemoved,
     /// `expires` was added, removed, or names a different field.
     ExpiryChanged,
-    /// A different path, different handlers, read-only fields or transitions, or another field for the
-    /// time of the last change.
+    /// A different path, different handlers, read-only fields, transitions or access rules, or another
+    /// field for the time of the last change.
     ServiceChanged,
     /// Entities have ordinals, or no longer do, because tags or facets were added or removed. Lists
     /// order ties by ordinal.

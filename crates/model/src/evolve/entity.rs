@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::model::{
-    Entity, FieldId, FieldOrigin, FieldType, IdSource, Model, Sequence, Target, Tenancy,
+    Access, Entity, FieldId, FieldOrigin, FieldType, IdSource, Model, Sequence, Target, Tenancy,
     TriggeringChange,
 };
 
@@ -63,8 +63,15 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
         Ok(change) => findings.changes.extend(change),
         Err(refusal) => findings.refusals.push(refusal),
     }
-    let changes =
-        [expiry(pair), updated(pair), transitions(pair), path(pair), handlers(pair), shards(pair)];
+    let changes = [
+        expiry(pair),
+        updated(pair),
+        access(pair),
+        transitions(pair),
+        path(pair),
+        handlers(pair),
+        shards(pair),
+    ];
     findings.changes.extend(changes.into_iter().flatten());
 }
 
@@ -192,6 +199,31 @@ fn sequence(pair: &Pair<'_>) -> Result<Option<Change>, Refusal> {
             format!("keep that of `{}`, with the same fields in it", pair.old.name(old.field)),
         )),
     }
+}
+
+/// Rules say who may see and change data, and nothing about the data.
+fn access(pair: &Pair<'_>) -> Option<Change> {
+    let rules = |side: Side<'_>| {
+        let entity = side.entity;
+        let owner = entity.access.owner.map(|field| side.stored(field).to_owned());
+        let lists = entity.lists.iter().map(|list| ("list", list.name.clone(), &list.readers));
+        let counts =
+            entity.counts.iter().map(|count| ("count", count.name.clone(), &count.readers));
+        let boards =
+            entity.boards.iter().map(|board| ("board", board.name.clone(), &board.readers));
+        let queries = lists.chain(counts).chain(boards);
+        let queries: BTreeMap<_, _> =
+            queries.map(|(what, name, readers)| ((what, name), readers.clone())).collect();
+        (Access { owner: None, ..entity.access.clone() }, owner, queries)
+    };
+    let ((old, old_owner, old_queries), (new, new_owner, new_queries)) =
+        (rules(pair.old), rules(pair.new));
+    // New queries and removed ones are changes of their own.
+    let is_same_query =
+        |(name, readers): (&_, &_)| old_queries.get(name).is_none_or(|old| old == readers);
+    let is_same = old == new && old_owner == new_owner && new_queries.iter().all(is_same_query);
+    let text = || format!("`{}`: the access rules changed", pair.name());
+    (!is_same).then(|| pair.change(ChangeKind::ServiceChanged, text()))
 }
 
 /// A rule about changes, which stored entities cannot break.

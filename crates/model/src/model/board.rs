@@ -1,5 +1,6 @@
 //! Leaderboards.
 
+use super::access::Grantees;
 use super::id::FieldId;
 use super::list::Test;
 
@@ -15,6 +16,8 @@ pub struct Board {
     pub by: Vec<FieldId>,
     /// Only entities that pass all of these tests take part.
     pub filter: Vec<Test>,
+    /// Who may read it.
+    pub readers: Grantees,
     /// The number of partitions that its counters are spread over.
     pub shards: u32,
 }

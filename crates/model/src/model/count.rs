@@ -1,5 +1,6 @@
 //! Counts, with sums and windows.
 
+use super::access::Grantees;
 use super::id::FieldId;
 use super::list::{PathPart, Test};
 use super::window::Window;
@@ -26,6 +27,8 @@ pub struct Count {
     pub max: Vec<FieldId>,
     /// Only entities that pass all of these tests are counted.
     pub filter: Vec<Test>,
+    /// Who may read it.
+    pub readers: Grantees,
     /// The number of partitions that each counter is spread over, so that concurrent writers rarely
     /// touch the same row.
     pub shards: u32,

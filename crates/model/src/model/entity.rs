@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use keyloom_value::{Item, Value};
 
+use super::access::Access;
 use super::board::Board;
 use super::count::Count;
 use super::field::{Field, FieldOrigin, FieldType};
@@ -37,6 +38,8 @@ pub struct Entity {
     pub updated: Option<FieldId>,
     /// The number that each gets when it is created.
     pub sequence: Option<Sequence>,
+    /// Who may do what with it.
+    pub access: Access,
     /// The number of partitions that all entities of this kind, and tenant, are spread over.
     pub shards: u32,
     /// The number of partitions that the references to each entity are spread over.
@@ -130,6 +133,11 @@ impl Entity {
             Tenancy::Shared => false,
             Tenancy::Own(_) | Tenancy::Inherited(_) => true,
         }
+    }
+
+    /// Whether a field of this entity holds its owner.
+    pub fn is_owner(&self, field: &Field) -> bool {
+        self.access.owner.is_some_and(|owner| self.field(owner).name == field.name)
     }
 
     /// All fields with their ids.

@@ -1,5 +1,6 @@
 //! Ordered lists, and the tests and paths that counts and boards share with them.
 
+use super::access::Grantees;
 use super::id::FieldId;
 use super::literal::Literal;
 
@@ -20,6 +21,8 @@ pub struct List {
     pub filter: Vec<Test>,
     /// Fields that can narrow it, in any combination.
     pub facets: Vec<FieldId>,
+    /// Who may read it.
+    pub readers: Grantees,
     /// The number of partitions that each of its parts is spread over.
     pub shards: u32,
 }

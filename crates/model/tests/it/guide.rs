@@ -50,6 +50,7 @@ const CONTEXTS: &[(&str, &str)] = &[
          [entity.player]\nfields.score = \"int\"\nfields.country = \"text\"\n",
     ),
     ("[entity.product]", ""),
+    ("[entity.note]", ""),
     ("[on.search]", "[entity.search]\n"),
     ("[entity.task]\nfields.title", ""),
 ];
