@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use keyloom_model::{BoardId, EntityId};
+use keyloom_model::{Board, BoardId, EntityId};
 use keyloom_query::{BoardRequest, Ranked, ReadCost, Reader};
 use keyloom_value::Value;
 
+use crate::access::Queried;
 use crate::answer::Answer;
 use crate::db::{Db, unknown};
 use crate::error::Error;
@@ -87,7 +88,7 @@ impl BoardQuery {
         Box::pin(async move {
             let prepared = self.prepare().await?;
             let (reader, cursor) = (prepared.reader(), self.after.as_deref());
-            let page = reader.board(&prepared.request, &self.db.shared.cursor_key, cursor).await?;
+            let page = reader.board(&prepared.request, &self.db.cursors(), cursor).await?;
             let keyloom_query::BoardPage { ranked: items, next, is_settling, read } = page;
             Ok(BoardPage { items, next, is_settling, read })
         })
@@ -178,7 +179,7 @@ impl BoardQuery {
         });
         let what = || format!("The board `{}`", self.board);
         let schema = schema.await?.ok_or_else(|| Error::Building { what: what() })?;
-        let request = self.request(&schema)?;
+        let request = self.request(&schema).await?;
         // A rank is the sum of several rows.
         Ok(Prepared { db: self.db.at_one_moment().await?, schema, request })
     }
@@ -191,15 +192,25 @@ impl BoardQuery {
         })
     }
 
-    fn request(&self, schema: &Schema) -> Result<BoardRequest, Error> {
+    /// The request of the part of the board that the user may read.
+    async fn request(&self, schema: &Schema) -> Result<BoardRequest, Error> {
         let (id, board) = self.find(schema)?;
         let entity = schema.model().entity(id);
-        let given = Given { what: "board", name: &self.board, values: &self.by };
+        let Board { by, readers, .. } = entity.board(board);
+        let (what, name) = ("board", self.board.as_str());
+        let queried = Queried { what, name, entity: id, readers, by, given: &self.by };
+        let limited = self.db.limited(schema, queried).await?;
+        // The model's check rules it out: a board that owners may read is by the owner.
+        if limited.owner.is_some() {
+            let what = format!("the access rules do not let this user read the board `{name}`");
+            return Err(Error::Forbidden { what });
+        }
+        let given = Given { what, name, values: &limited.by };
         Ok(BoardRequest {
             entity: id,
             board,
             tenant: self.db.scope(schema).tenant_of(id)?,
-            by: by_values(entity, &entity.board(board).by, &given)?,
+            by: by_values(entity, by, &given)?,
             limit: self.limit,
         })
     }

@@ -302,8 +302,14 @@ impl Db {
         (changes, piggybacked): (Vec<Change>, Vec<PlannedAction>),
     ) -> Result<Vec<Option<Record>>, Error> {
         let intents = resolve(changes, self.scope(schema), &self.shared.stamps)?;
-        let request = WriteRequest { intents, piggybacked, ..WriteRequest::default() };
-        let executed = self.shared.executor(schema).execute(&request).await?;
+        let request = WriteRequest {
+            intents,
+            piggybacked,
+            user: self.user.clone(),
+            ..WriteRequest::default()
+        };
+        let executed = self.shared.executor(schema).execute(&request).await;
+        let executed = executed.map_err(|error| self.shown_error(error))?;
         Ok(Record::all(schema, executed.into_iter().map(|done| done.after).collect()))
     }
 }

@@ -1,11 +1,13 @@
 //! Counts: how many entities there are, in total or with some values, as one number or split by value.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use keyloom_model::{Count, CountId, Entity, FieldId, FieldType, SumTooLong};
 use keyloom_query::{CountNumber, CountPage, CountRequest, ReadCost, WindowRange};
 use keyloom_value::{Item, Name, Value};
 
+use crate::access::Queried;
 use crate::answer::Answer;
 use crate::db::{Db, find_entity, unknown};
 use crate::error::Error;
@@ -227,13 +229,13 @@ impl CountQuery {
     }
 
     async fn page(&self, schema: &Schema) -> Result<CountPage, Error> {
-        let request = self.request(schema)?;
-        let (cursors, after) = (&self.db.shared.cursor_key, self.after.as_deref());
+        let request = self.request(schema).await?;
+        let (cursors, after) = (self.db.cursors(), self.after.as_deref());
         let (_, entity) = find_entity(schema, &self.entity)?;
         // A number and its least value are in different rows.
         let is_apart = !entity.count(request.count).extremes().is_empty();
         let db = self.db.at_one_moment_if(is_apart).await?;
-        let page = db.reader(schema).count(&request, cursors, after).await?;
+        let page = db.reader(schema).count(&request, &cursors, after).await?;
         if !page.is_torn || db.snapshot.is_some() {
             return Ok(page);
         }
@@ -242,7 +244,7 @@ impl CountQuery {
         let unwatched = Db { watch: None, ..self.db.clone() };
         let db = unwatched.at_one_moment().await?;
         match db.snapshot {
-            Some(_) => Ok(db.reader(schema).count(&request, cursors, after).await?),
+            Some(_) => Ok(db.reader(schema).count(&request, &cursors, after).await?),
             None => Ok(page),
         }
     }
@@ -265,10 +267,19 @@ impl CountQuery {
         })
     }
 
-    fn request(&self, schema: &Schema) -> Result<CountRequest, Error> {
+    /// The request of the part of the count that the user may read.
+    async fn request(&self, schema: &Schema) -> Result<CountRequest, Error> {
         let (id, entity) = find_entity(schema, &self.entity)?;
         let count = self.find_count(entity)?;
-        let given = Given { what: "count", name: &self.count, values: &self.by };
+        let Count { by, readers, .. } = entity.count(count);
+        let (what, name) = ("count", self.count.as_str());
+        let queried = Queried { what, name, entity: id, readers, by, given: &self.by };
+        let limited = self.db.limited(schema, queried).await?;
+        let mut limited_to = Cow::Borrowed(&self.only[..]);
+        if let Some(limit) = limited.owner {
+            limit.add_to(entity, queried, limited_to.to_mut())?;
+        }
+        let given = Given { what, name, values: &limited.by };
         let only = |(name, value): &(String, Value)| {
             let field = self.split_field(entity, count, name)?;
             Ok((field, entity.field(field).of.to_stored(value)))
@@ -278,8 +289,8 @@ impl CountQuery {
             entity: id,
             count,
             tenant: self.db.scope(schema).tenant_of(id)?,
-            by: by_values(entity, &entity.count(count).by, &given)?,
-            only: self.only.iter().map(only).collect::<Result<_, Error>>()?,
+            by: by_values(entity, by, &given)?,
+            only: limited_to.iter().map(only).collect::<Result<_, Error>>()?,
             split: split.collect::<Result<_, Error>>()?,
             windows: self.window_range(entity.count(count))?,
             limit: self.limit,

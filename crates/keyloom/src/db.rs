@@ -9,6 +9,7 @@ use keyloom_query::{CursorKey, Dependencies, Reader};
 use keyloom_store::{Clock, Read, Store, SystemClock, TableName};
 use keyloom_value::Value;
 
+use crate::access::User;
 use crate::answer::Answer;
 use crate::background::{Calls, Folding, Leases, Others, Running, Settling};
 use crate::bulk::Bulks;
@@ -43,6 +44,8 @@ use crate::write::{
 pub struct Db {
     pub(crate) shared: Arc<Shared>,
     pub(crate) tenant: Option<Value>,
+    /// The user whom the access rules of the model limit; none if the program itself reads and writes.
+    pub(crate) user: Option<Arc<User>>,
     /// Records reads, if the database is explained.
     pub(crate) watch: Option<Arc<Watch>>,
     /// The snapshot that reads use; without it, each read sees the current state.
@@ -166,7 +169,7 @@ pub(crate) struct Shared {
 impl Shared {
     /// Returns the database of a tenant, or of all.
     pub(crate) fn db(self: &Arc<Shared>, tenant: Option<Value>) -> Db {
-        Db { shared: self.clone(), tenant, watch: None, snapshot: None, noted: None }
+        Db { shared: self.clone(), tenant, user: None, watch: None, snapshot: None, noted: None }
     }
 
     async fn open(model: &str, store: Arc<dyn Store>, options: Options) -> Result<Shared, Error> {
@@ -420,9 +423,9 @@ impl Db {
         self.shared.schema().model().clone()
     }
 
-    /// The model as this database's tenant uses it.
+    /// The model as this database's tenant and user use it.
     pub(crate) fn scope<'a>(&'a self, schema: &'a Schema) -> Scope<'a> {
-        Scope { schema, tenant: self.tenant.as_ref() }
+        Scope { schema, tenant: self.tenant.as_ref(), user: self.user.as_deref() }
     }
 }
 
@@ -455,6 +458,7 @@ impl fmt::Debug for Db {
         f.debug_struct("Db")
             .field("table", &self.shared.table)
             .field("tenant", &self.tenant)
+            .field("user", &self.user)
             .finish_non_exhaustive()
     }
 }

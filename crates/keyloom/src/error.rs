@@ -49,6 +49,12 @@ pub enum Error {
         /// Its id.
         id: String,
     },
+    /// The access rules of the model do not allow it.
+    #[error("Forbidden: {what}.")]
+    Forbidden {
+        /// What is not allowed, as in "the access rules do not let this user read `task`".
+        what: String,
+    },
     /// An entity with this id already exists.
     #[error("A `{entity}` with id `{id}` already exists: choose another id.")]
     Exists {

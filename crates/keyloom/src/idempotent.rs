@@ -1,7 +1,6 @@
 //! Idempotent changes: requested again with the same key, they are not applied again.
 
 use keyloom_store::Delete;
-use keyloom_value::Value;
 use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
@@ -10,12 +9,13 @@ use crate::db::Db;
 use crate::error::Error;
 use crate::events::overflow::keys_of_deleted;
 use crate::record::Record;
-use crate::write::{Done, IdempotencyKey};
+use crate::write::{Done, IdempotencyKey, WriteRequest};
 
 /// Mark pieces that most changes do not have. Every other piece begins with 0 or 1: a length, or whether
 /// there is one.
 const ID_OF: u8 = 2;
 const NAMED: u8 = 3;
+const USER: u8 = 4;
 /// The limit of a key.
 const KEY_BYTES_MAX: usize = 255;
 
@@ -40,7 +40,7 @@ impl Idempotent {
 impl Db {
     /// Makes several changes, all or none, and only once: a repetition with the same key changes
     /// nothing and returns the first result. So a caller that does not know whether its changes were
-    /// applied can repeat them. Keys are kept for 24 hours; each tenant has its own. Changes that
+    /// applied can repeat them. Keys are kept for 24 hours; each tenant and each user has its own. Changes that
     /// fail can be repeated.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ impl Db {
         changes: Vec<Change>,
     ) -> Answer<'a, Idempotent> {
         Box::pin(async move {
-            let key = IdempotencyKey::new(key, self.tenant.as_ref(), &changes)?;
+            let key = IdempotencyKey::of(key, self, fingerprint(&changes))?;
             self.apply_once(key, changes).await
         })
     }
@@ -83,11 +83,13 @@ impl Db {
             let (schema, again) = (self.shared.schema(), self.shared.keep_for_retry(&changes));
             let intents = resolve(changes, self.scope(&schema), &self.shared.stamps)?;
             let executor = self.shared.executor(&schema);
-            let done = executor.execute_idempotent(intents, key.clone()).await;
+            let user = self.user.clone();
+            let request = WriteRequest { user, ..WriteRequest::from(intents) };
+            let done = executor.execute_idempotent(request, key.clone()).await;
             match again {
                 Some(again) if self.shared.is_superseded(&schema, &done).await? => changes = again,
                 Some(_) | None => {
-                    return Ok(match done? {
+                    return Ok(match done.map_err(|error| self.shown_error(error))? {
                         Done::Now(images) => Idempotent::Applied(Record::all(&schema, images)),
                         Done::Before(images) => Idempotent::Replayed(Record::all(&schema, images)),
                     });
@@ -98,29 +100,24 @@ impl Db {
 }
 
 impl IdempotencyKey {
-    fn new(key: &str, tenant: Option<&Value>, changes: &[Change]) -> Result<Self, Error> {
-        IdempotencyKey::of(key, tenant, fingerprint(changes))
-    }
-
-    /// The key of a request with this fingerprint.
-    pub(crate) fn of(
-        key: &str,
-        tenant: Option<&Value>,
-        fingerprint: [u8; 32],
-    ) -> Result<Self, Error> {
+    /// The key of a request with this fingerprint, by the tenant and the user of a database.
+    pub(crate) fn of(key: &str, db: &Db, fingerprint: [u8; 32]) -> Result<Self, Error> {
         let (bytes, bytes_max) = (key.len(), KEY_BYTES_MAX);
         if bytes == 0 || bytes > bytes_max {
             return Err(Error::KeyUnfit { bytes, bytes_max });
         }
-        Ok(IdempotencyKey { name: key.to_owned(), place: place(key, tenant), fingerprint })
+        Ok(IdempotencyKey { name: key.to_owned(), place: place(key, db), fingerprint })
     }
 }
 
-/// Identifies the key of a tenant.
-fn place(key: &str, tenant: Option<&Value>) -> [u8; 32] {
+/// Identifies the key of a tenant, and of a user if there is one.
+fn place(key: &str, db: &Db) -> [u8; 32] {
     let mut pieces = Pieces::new();
     pieces.add(key);
-    pieces.add_some(tenant);
+    pieces.add_some(db.tenant.as_ref());
+    if let Some(user) = &db.user {
+        pieces.add_marked(USER, &user.subject);
+    }
     pieces.hash()
 }
 

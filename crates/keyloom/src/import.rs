@@ -103,7 +103,7 @@ impl Importer<'_> {
         if own.is_some() && entry.tenant.is_some() && own != entry.tenant.as_ref() {
             return Err(Error::Tenant { entity: entry.entity, problem: TenantProblem::Other });
         }
-        let scope = Scope { schema, tenant: entry.tenant.as_ref().or(own) };
+        let scope = Scope { schema, tenant: entry.tenant.as_ref().or(own), user: None };
         check_chosen_id(scope, kind, &entry.id)?;
         let key = scope.key(kind, entry.id)?;
         Ok(Intent::Import { key, document: entry.fields, existing: self.existing })

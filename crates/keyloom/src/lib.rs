@@ -72,7 +72,8 @@
 //! - [`Db`]: create, get, update, put, delete, several [`Change`]s in one transaction, also
 //!   [idempotently](Db::transact_idempotent); [`Db::find`] by a unique value, [`Db::list`] in order,
 //!   [`Db::with_children`], [`Db::tree`] with related entities. [`Db::tenant`] is the same database for
-//!   one tenant, which cannot see data of others.
+//!   one tenant, which cannot see data of others; [`Db::user`] for one user, by the access rules of the
+//!   model.
 //! - Documents are anything that serde can serialize, or JSON; a [`Record`] becomes a type of yours
 //!   with [`Record::to`], or JSON with [`Record::to_json`].
 //! - [`Db::export`] returns everything as of one moment as [`Entry`]s, which are lines of JSON;
@@ -99,6 +100,7 @@
 //! Only declared queries can be made; none falls back to a scan. A change that violates the model is
 //! refused. Nothing here needs an async runtime; time and randomness are [`Options`].
 
+mod access;
 mod answer;
 mod background;
 mod board;
@@ -134,6 +136,7 @@ mod tree;
 mod verify;
 mod write;
 
+pub use access::User;
 pub use answer::Answer;
 pub use background::{Operation, OperationKind, Progress};
 pub use board::{BoardPage, BoardQuery};

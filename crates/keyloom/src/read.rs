@@ -14,4 +14,4 @@ pub use page::Page;
 
 pub(crate) use bounds::ReadFor;
 pub(crate) use by::{Given, by_values};
-pub(crate) use page::{record, records};
+pub(crate) use page::records;

@@ -4,21 +4,28 @@
 use keyloom_model::{Entity, EntityId, EntityKey};
 use keyloom_value::Value;
 
+use crate::access::{User, check_readable};
 use crate::db::find_entity;
 use crate::error::{Error, TenantProblem};
 use crate::schema::Schema;
 
-/// A schema, and the tenant of the caller.
+/// A schema, and the tenant and the user that calls.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'s> {
     pub(crate) schema: &'s Schema,
     pub(crate) tenant: Option<&'s Value>,
+    pub(crate) user: Option<&'s User>,
 }
 
 impl<'s> Scope<'s> {
     /// The entity with a name.
     pub(crate) fn entity(&self, name: &str) -> Result<(EntityId, &'s Entity), Error> {
         find_entity(self.schema, name)
+    }
+
+    /// Fails if the user can read no entity of this kind.
+    pub(crate) fn check_readable(&self, entity: EntityId) -> Result<(), Error> {
+        check_readable(self.user, self.schema.model(), entity)
     }
 
     /// The key of an entity of this tenant.

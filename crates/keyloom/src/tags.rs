@@ -80,10 +80,11 @@ impl ListQuery {
         if !schema.is_matching_ready(entity) {
             return Err(Error::Building { what: format!("What `{}` has in common", self.entity) });
         }
-        let (request, counted) = (self.request(&schema, ReadFor::Counting)?, counted(&schema)?);
+        let counted = counted(&schema)?;
+        let request = self.request(&schema, ReadFor::Counting).await?;
         let db = self.db_for(&schema, &request).await?;
-        let shared = &self.db.shared;
-        let resume = Resume { cursors: &shared.cursor_key, cursor: self.after.as_deref() };
+        let cursors = self.db.cursors();
+        let resume = Resume { cursors: &cursors, cursor: self.after.as_deref() };
         Ok(db.reader(&schema).count_values(&request, &counted, resume).await?)
     }
 }

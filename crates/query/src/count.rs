@@ -267,9 +267,7 @@ impl<'q> CountQuery<'q> {
                 sums.passed = Some(sum.values);
                 match position {
                     None => return Ok(Progress::End),
-                    Some(_) if sums.done.len() >= self.request.limit as usize => {
-                        return Ok(Progress::Enough);
-                    }
+                    // A full page, too, has a next one only if a number follows that fits.
                     Some(position) => skip_to = Some(position),
                 }
                 continue;

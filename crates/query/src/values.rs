@@ -258,6 +258,8 @@ impl Counting<'_> {
         limit: u32,
         counts: &mut Vec<(Vec<u8>, u64)>,
     ) -> Result<Option<Progress>, Error> {
+        // The last value of a full page: it has a next one only if another value follows that counts.
+        let mut full: Option<Vec<u8>> = None;
         loop {
             let (resumed, looked) = match (place.within.take(), place.part.take()) {
                 (Some(within), Some(part)) => (Some(within), vec![Member { part, size: None }]),
@@ -268,6 +270,10 @@ impl Counting<'_> {
             };
             for member in looked {
                 let (count, rest) = self.count(&member, resumed).await?;
+                let is_over = count > 0 || rest.is_some() || self.search.is_spent();
+                if let Some(part) = full.take_if(|_| is_over) {
+                    return Ok(Some(Progress { part: Some(part), within: None }));
+                }
                 if let Some(number) = rest {
                     let within = Some((number, count));
                     return Ok(Some(Progress { part: Some(member.part), within }));
@@ -277,9 +283,12 @@ impl Counting<'_> {
                 if count > 0 {
                     counts.push((member.part, count));
                 }
-                let is_full = counts.len() >= limit as usize || self.search.is_spent();
-                if is_full && !(is_last && self.members(Some(&part), 1).await?.is_empty()) {
+                let is_spent = self.search.is_spent();
+                if is_spent && !(is_last && self.members(Some(&part), 1).await?.is_empty()) {
                     return Ok(Some(Progress { part: Some(part), within: None }));
+                }
+                if counts.len() >= limit as usize && full.is_none() {
+                    full = Some(part);
                 }
             }
             place.part = Some(last);

@@ -141,7 +141,7 @@ impl Applying<'_> {
     async fn decide(&self, ids: &[String]) -> Result<Option<Batch>, Error> {
         let shared = self.shared;
         let schema = shared.schema();
-        let request = self.query.request(&schema, ReadFor::Page)?;
+        let request = self.query.request(&schema, ReadFor::Page).await?;
         let key = |id: &String| EntityKey {
             entity: request.entity,
             tenant: request.tenant.clone(),

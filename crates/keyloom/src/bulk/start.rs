@@ -1,8 +1,8 @@
 //! Making a bulk change, and starting it.
 
-use keyloom_model::{Entity, EntityId, EntityKey, FieldErrorKind, Image};
+use keyloom_model::{Entity, EntityId, EntityKey, FieldErrorKind, Image, LengthUnit};
 use keyloom_store::{Query, Select};
-use keyloom_value::Item;
+use keyloom_value::{Item, Value};
 use serde::Serialize;
 
 use super::{BulkOperation, BulkRecord, Marker};
@@ -109,7 +109,8 @@ impl Bulk {
         let shared = &db.shared;
         let (schema, id) = (shared.schema(), shared.stamps.next()?);
         let (entity, _) = find_entity(&schema, &self.query.entity)?;
-        let record = BulkRecord::new(id, &self.query, self.patch.clone(), self.author);
+        let patch = self.patch.clone().map(storable);
+        let record = BulkRecord::new(id, &self.query, patch, self.author);
         let table = &shared.table;
         let mut actions: Vec<PlannedAction> = vec![record.put(table), record.marker().put(table)];
         let ctx = shared.write_context(&schema);
@@ -139,12 +140,17 @@ impl Bulk {
         pieces.add("bulk");
         pieces.add_some(Some(self.query.to_item()));
         pieces.add_some(self.patch.as_ref());
-        IdempotencyKey::of(key, self.query.db.tenant.as_ref(), pieces.hash())
+        IdempotencyKey::of(key, &self.query.db, pieces.hash())
     }
 
     /// Checks what can be known before the first entity is found.
     async fn check(&self) -> Result<(), Error> {
         let ListQuery { db, entity, .. } = &self.query;
+        // It runs later, without the user.
+        if db.user.as_deref().is_some_and(|user| !user.writes_all()) {
+            let what = format!("changing all `{entity}` of a list requires the role `writer`");
+            return Err(Error::Forbidden { what });
+        }
         // A read finds out whether the query is valid.
         self.query.first_page().read().await?;
         if let Some(patch) = &self.patch {
@@ -187,6 +193,9 @@ fn check_patch(entity: &Entity, patch: &Item) -> Result<(), Error> {
                 | FieldErrorKind::NotAMember { .. }
                 | FieldErrorKind::NotATime { .. }
                 | FieldErrorKind::NotBase64
+                | FieldErrorKind::TooDeep { .. }
+                // The store would not take the patch itself.
+                | FieldErrorKind::Length { unit: LengthUnit::NameBytes, .. }
         )
     };
     let Err(mut errors) = entity.admit_patch(&Item::default(), patch) else { return Ok(()) };
@@ -195,4 +204,16 @@ fn check_patch(entity: &Entity, patch: &Item) -> Result<(), Error> {
         true => Ok(()),
         false => Err(Error::Fields { entity: entity.name.clone(), errors }),
     }
+}
+
+/// A patch without members that remove an empty name: no entity has one, and no row can.
+fn storable(patch: Item) -> Item {
+    let kept = patch
+        .into_iter()
+        .filter(|(name, value)| !name.as_str().is_empty() || *value != Value::Null);
+    let nested = |value: Value| match value {
+        Value::M(members) => Value::M(storable(members)),
+        other => other,
+    };
+    kept.map(|(name, value)| (name, nested(value))).collect()
 }

@@ -59,7 +59,9 @@ impl Resolver<'_> {
         let key = |id: String| self.scope.key(entity, id);
         let Change { id, kind, expected, author, .. } = change;
         let id = id.map(|id| self.id(entity, id)).transpose()?;
-        match (self.without_names(entity, kind)?, id) {
+        let mut kind = self.without_names(entity, kind)?;
+        self.add_owner(entity, &mut kind);
+        match (kind, id) {
             (Kind::Create(mut document), id) => {
                 if let Some(id) = id {
                     self.check_same_id(entity, &id, &mut document)?;
@@ -81,6 +83,22 @@ impl Resolver<'_> {
             (Kind::Update(_) | Kind::Put(_) | Kind::Delete, None) => {
                 Err(self.id_problem(entity, IdProblem::Missing))
             }
+        }
+    }
+
+    /// What a user creates is theirs, unless the document says something else.
+    fn add_owner(&self, entity: EntityId, kind: &mut Kind) {
+        let entity = self.scope.schema.model().entity(entity);
+        let (Some(user), Some(owner)) = (self.scope.user, entity.access.owner) else { return };
+        let name = &entity.field(owner).name;
+        let document = match kind {
+            Kind::Create(document) => document,
+            // Whoever may change all of them does not take one by replacing it.
+            Kind::Put(document) if !user.updates_all(entity) => document,
+            Kind::Put(_) | Kind::Update(_) | Kind::Delete => return,
+        };
+        if !document.contains(name) {
+            document.insert(name.as_str(), user.subject.as_str());
         }
     }
 

@@ -172,10 +172,15 @@ impl Event {
     }
 }
 
+/// Returns what the row with this key is.
+pub(crate) fn row_name(schema: &Schema, key: &Item) -> Option<RowName> {
+    let part = |name| key.get(name).and_then(Value::as_b);
+    schema.layouts.current.row_name(part(PARTITION)?, part(SORT)?)
+}
+
 /// Returns the entity whose own row has this key.
 pub(crate) fn entity_of(schema: &Schema, key: &Item) -> Option<EntityKey> {
-    let part = |name| key.get(name).and_then(Value::as_b);
-    match schema.layouts.current.row_name(part(PARTITION)?, part(SORT)?)? {
+    match row_name(schema, key)? {
         RowName::Own(key) => Some(key),
         RowName::Link { .. }
         | RowName::Guard { .. }

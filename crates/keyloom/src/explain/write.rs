@@ -12,7 +12,7 @@ use keyloom_value::{Item, Value};
 use crate::answer::Answer;
 use crate::change::{Change, resolve};
 use crate::db::Db;
-use crate::write::{PlannedAction, PlannedDelta};
+use crate::write::{PlannedAction, PlannedDelta, WriteRequest};
 
 /// Bytes of one write unit.
 const UNIT_BYTES: u64 = 1024;
@@ -78,7 +78,8 @@ impl Db {
         Box::pin(async move {
             let schema = self.shared.schema();
             let intents = resolve(changes, self.scope(&schema), &self.shared.stamps)?;
-            let plan = self.shared.executor(&schema).rehearse(&intents).await?;
+            let request = WriteRequest { user: self.user.clone(), ..WriteRequest::from(intents) };
+            let plan = self.shared.executor(&schema).rehearse(&request).await?;
             let store = &*self.shared.store;
             let spec = store.describe_table(self.shared.table.clone()).await?.spec;
             let memberships = plan.postings.iter().map(|change| change.ordinals.len() as u64);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom_model::attribute::{PARTITION, SORT};
+use keyloom_model::attribute::PARTITION;
 use keyloom_model::{Counter, RowName};
 use keyloom_query::{DeletionState, EntityChange, deletion_key};
 use keyloom_store::{Change, Error as StoreError};
@@ -12,7 +12,7 @@ use super::hub::Found;
 use super::pace::Pace;
 use crate::db::Shared;
 use crate::error::Error;
-use crate::events::{Event, Feed, FeedChange, Position};
+use crate::events::{Event, Feed, FeedChange, Position, row_name};
 use crate::schema::Schema;
 
 /// Maximum number of row changes per read of a shard.
@@ -97,9 +97,7 @@ fn found_in(schema: &Arc<Schema>, at: FeedChange<'_>) -> Option<Found> {
 
 /// The score that a row change is of, if scores are settled after the changes of entities.
 fn settled(schema: &Schema, change: &Change) -> Option<Counter> {
-    let part = |name| change.key.get(name).and_then(Value::as_b);
-    let name = || schema.layouts.current.row_name(part(PARTITION)?, part(SORT)?);
-    match schema.layouts.has_settled_boards().then(name)?? {
+    match schema.layouts.has_settled_boards().then(|| row_name(schema, &change.key))?? {
         RowName::Counter(score @ Counter::Score(_)) => Some(score),
         _ => None,
     }

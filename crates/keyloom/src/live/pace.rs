@@ -18,6 +18,8 @@ const INTERVAL_MAX: Duration = Duration::from_secs(4);
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     rest: Duration,
+    /// How many writes this process had begun before the last read.
+    writes: u64,
 }
 
 impl Pace {
@@ -32,17 +34,17 @@ impl Pace {
         }
     }
 
-    /// Sleeps, but not long after this process has begun to write.
-    async fn rest(&self, shared: &Shared) {
-        let writes = shared.writes.load(Ordering::Relaxed);
+    /// Sleeps, but not long once this process has begun to write: the feed follows a little later.
+    async fn rest(&mut self, shared: &Shared) {
         let mut slept = Duration::ZERO;
         while slept < self.rest {
             shared.clock.sleep(INTERVAL).await;
             slept += INTERVAL;
-            if shared.writes.load(Ordering::Relaxed) != writes {
-                return;
+            if shared.writes.load(Ordering::Relaxed) != self.writes {
+                self.rest = INTERVAL;
             }
         }
+        self.writes = shared.writes.load(Ordering::Relaxed);
     }
 
     /// Decides how long to rest after a read.

@@ -1,9 +1,11 @@
 //! An entity with its children, in one read.
 
+use keyloom_model::EntityId;
 use keyloom_query::{Children, End, FamilyRequest};
 
-use super::page::{Page, record, records};
+use super::page::{Page, records};
 use crate::Record;
+use crate::access::{Deed, check_children};
 use crate::answer::Answer;
 use crate::db::Db;
 use crate::error::Error;
@@ -67,10 +69,12 @@ impl ChildrenQuery<'_> {
     async fn with_parent(self) -> Result<Option<WithChildren>, Error> {
         let schema = self.db.shared.schema();
         let (request, reader) = (self.request(&schema)?, self.db.reader(&schema));
-        let found = reader.family(&request, &self.db.shared.cursor_key).await?;
+        let found = reader.family(&request, &self.db.cursors()).await?;
         let Some(found) = found else { return Ok(None) };
+        let parent = self.db.visible(&schema, Some(found.parent)).await?;
+        let Some(parent) = parent else { return Ok(None) };
         Ok(Some(WithChildren {
-            parent: record(&schema, found.parent),
+            parent,
             children: records(&schema, found.children).await,
             next: found.next,
         }))
@@ -79,8 +83,13 @@ impl ChildrenQuery<'_> {
     async fn page(self, after: Option<&str>) -> Result<Option<Page>, Error> {
         let schema = self.db.shared.schema();
         let (request, reader) = (self.request(&schema)?, self.db.reader(&schema));
-        let page = reader.children(&request, &self.db.shared.cursor_key, after).await?;
+        let page = reader.children(&request, &self.db.cursors(), after).await?;
         let Some(page) = page else { return Ok(None) };
+        if let Some(rules) = self.db.rules(&schema)
+            && !rules.admits_key(Deed::Read, &request.parent).await?
+        {
+            return Ok(None);
+        }
         Ok(Some(Page {
             items: records(&schema, page.children).await,
             end: if page.next.is_some() { End::Limit } else { End::Exhausted },
@@ -92,11 +101,17 @@ impl ChildrenQuery<'_> {
 
     fn request(&self, schema: &Schema) -> Result<FamilyRequest, Error> {
         let scope = self.db.scope(schema);
-        let parent = scope.key(scope.entity(self.entity)?.0, self.id)?;
-        let children = match self.children {
-            None => Children::All,
-            Some(name) => Children::Of(scope.entity(name)?.0),
+        let (entity, _) = scope.entity(self.entity)?;
+        scope.check_readable(entity)?;
+        let (parent, model) = (scope.key(entity, self.id)?, schema.model());
+        let kinds = model.children(entity).into_iter().map(|(_, kind)| kind);
+        let (children, kinds): (_, Vec<EntityId>) = match self.children {
+            None => (Children::All, kinds.collect()),
+            Some(name) => (Children::Of(scope.entity(name)?.0), vec![scope.entity(name)?.0]),
         };
+        for kind in kinds {
+            check_children(self.db.user.as_deref(), model.entity(kind))?;
+        }
         Ok(FamilyRequest { parent, children, limit: self.limit })
     }
 }

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use keyloom_model::{Entity, FieldId, UniqueId};
+use keyloom_model::{Entity, FieldId, OwnRow, UniqueId};
 use keyloom_query::UniqueRequest;
 use keyloom_value::Value;
 
-use super::page::record;
 use crate::Record;
 use crate::answer::Answer;
 use crate::db::{Db, find_entity};
@@ -23,9 +22,10 @@ impl Db {
         Box::pin(async move {
             let schema = self.shared.schema();
             let scope = self.scope(&schema);
-            let key = scope.key(scope.entity(entity)?.0, id)?;
-            let row = self.reader(&schema).get(&key).await?;
-            Ok(row.map(|row| record(&schema, row)))
+            let (entity, _) = scope.entity(entity)?;
+            scope.check_readable(entity)?;
+            let row = self.reader(&schema).get(&scope.key(entity, id)?).await?;
+            self.visible(&schema, row).await
         })
     }
 
@@ -40,6 +40,21 @@ impl Db {
         values: &'a [(&'a str, Value)],
     ) -> Answer<'a, Option<Record>> {
         Box::pin(UniqueQuery { db: self, entity, values }.find())
+    }
+
+    /// Returns the record of a row, if the user may see it.
+    pub(crate) async fn visible(
+        &self,
+        schema: &Arc<Schema>,
+        row: Option<OwnRow>,
+    ) -> Result<Option<Record>, Error> {
+        let Some(row) = row else { return Ok(None) };
+        let image = schema.layouts.upgraded(row);
+        let is_visible = match self.rules(schema) {
+            Some(rules) => rules.is_visible(&image).await?,
+            None => true,
+        };
+        Ok(is_visible.then(|| Record::new(schema, image)))
     }
 
     /// Returns the schema if it is ready for a query, which another process may have made it.
@@ -73,11 +88,12 @@ impl UniqueQuery<'_> {
         let scope = self.db.scope(&schema);
         let (id, declared) = scope.entity(self.entity)?;
         let (unique, values) = find_unique(declared, self.values)?;
+        scope.check_readable(id)?;
         let tenant = scope.tenant_of(id)?;
         let reader = self.db.reader(&schema);
         let request = UniqueRequest { entity: id, tenant, unique, values };
         let row = reader.find(&request).await?;
-        Ok(row.map(|row| record(&schema, row)))
+        self.db.visible(&schema, row).await
     }
 
     async fn ready_schema(&self) -> Result<Arc<Schema>, Error> {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom_model::{Entity, ListId, Matching};
+use keyloom_model::{Entity, List, ListId, Matching};
 use keyloom_query::{Budget, Filters, ListRequest, Strategy, Total};
 use keyloom_store::Direction;
 use keyloom_value::Value;
@@ -10,6 +10,7 @@ use keyloom_value::Value;
 use super::bounds::{Bounds, FieldBound, ReadFor, Side};
 use super::by::{Given, by_values};
 use super::page::{Page, records};
+use crate::access::Queried;
 use crate::answer::Answer;
 use crate::db::{Db, find_entity, unknown};
 use crate::error::Error;
@@ -162,11 +163,11 @@ impl ListQuery {
     pub fn read(&self) -> Answer<'_, Page> {
         Box::pin(async move {
             let schema = self.ready_schema().await?;
-            let request = self.request(&schema, ReadFor::Page)?;
+            let request = self.request(&schema, ReadFor::Page).await?;
             let db = self.db_for(&schema, &request).await?;
             let reader = db.reader(&schema);
-            let (cursors, after) = (&self.db.shared.cursor_key, self.after.as_deref());
-            let (page, ran) = reader.list_recorded(&request, cursors, after).await?;
+            let (cursors, after) = (self.db.cursors(), self.after.as_deref());
+            let (page, ran) = reader.list_recorded(&request, &cursors, after).await?;
             if let Some(watch) = &self.db.watch {
                 watch.record(self.db.shared.reader(&schema).explain(&request, &ran).await?);
             }
@@ -186,7 +187,7 @@ impl ListQuery {
     pub fn total(&self) -> Answer<'_, Total> {
         Box::pin(async move {
             let schema = self.ready_schema().await?;
-            let request = self.request(&schema, ReadFor::Counting)?;
+            let request = self.request(&schema, ReadFor::Counting).await?;
             let db = self.db_for(&schema, &request).await?;
             Ok(db.reader(&schema).total(&request).await?)
         })
@@ -209,7 +210,9 @@ impl ListQuery {
         let schema = self.db.schema_for(|schema| {
             let (entity, declared) = find_entity(schema, &self.entity)?;
             let list = self.find_list(declared)?;
-            let is_filtered = !self.filters.is_empty()
+            let is_limited = self.db.user.is_some() && !declared.list(list).facets.is_empty();
+            let is_filtered = is_limited
+                || !self.filters.is_empty()
                 || self.bounds.iter().any(|bound| bound.is_filter(declared));
             Ok((!is_filtered || schema.is_matching_ready(entity))
                 && schema.is_list_ready(entity, list))
@@ -228,15 +231,29 @@ impl ListQuery {
         self.db.at_one_moment_if(request.filter.is_some() && is_of_sets).await
     }
 
-    pub(crate) fn request(&self, schema: &Schema, read_for: ReadFor) -> Result<ListRequest, Error> {
+    /// The request of the part of the list that the user may read.
+    pub(crate) async fn request(
+        &self,
+        schema: &Schema,
+        read_for: ReadFor,
+    ) -> Result<ListRequest, Error> {
         let (entity, declared) = find_entity(schema, &self.entity)?;
         let list = self.find_list(declared)?;
         let Bounds { range, filters } = Bounds::of(&self.bounds, (declared, list), read_for)?;
-        let filters = [&self.filters[..], &filters].concat();
-        let given = Given { what: "list", name: &self.list, values: &self.by };
+        let mut filters = [&self.filters[..], &filters].concat();
+        let List { by, readers, .. } = declared.list(list);
+        let (what, name) = ("list", self.list.as_str());
+        let queried = Queried { what, name, entity, readers, by, given: &self.by };
+        let limited = self.db.limited(schema, queried).await?;
+        filters.extend(
+            limited.owner.map(|limit| {
+                Filter::facet(&declared.field(limit.field).name, limit.subject.as_str())
+            }),
+        );
+        let given = Given { what, name, values: &limited.by };
         Ok(ListRequest {
             tenant: self.db.scope(schema).tenant_of(entity)?,
-            by: by_values(declared, &declared.list(list).by, &given)?,
+            by: by_values(declared, by, &given)?,
             range,
             direction: self.direction,
             limit: self.limit,

@@ -13,9 +13,10 @@ use super::referring::Referring;
 use super::with::With;
 use super::{Branch, Tree};
 use crate::Record;
+use crate::access::check_children;
 use crate::db::Db;
 use crate::error::Error;
-use crate::read::{record, records};
+use crate::read::records;
 use crate::schema::Schema;
 
 /// The default number of children of each parent.
@@ -69,18 +70,21 @@ impl<'a> Grower<'a> {
 
     /// Reads the root, and the first kind of its children in the same read.
     pub(super) async fn root(&mut self, id: &str, with: &With) -> Result<Option<Record>, Error> {
-        let key = self.db.scope(self.schema).key(with.entity, id)?;
+        let scope = self.db.scope(self.schema);
+        scope.check_readable(with.entity)?;
+        let key = scope.key(with.entity, id)?;
         let Some(kind) = with.first_children() else {
             let row = self.reader.get(&key).await?;
-            return Ok(row.map(|row| record(self.schema, row)));
+            return self.db.visible(self.schema, row).await;
         };
+        self.check_children(kind)?;
         let request = self.children_request(key, kind);
-        let family = self.reader.family(&request, &self.db.shared.cursor_key).await?;
+        let family = self.reader.family(&request, &self.db.cursors()).await?;
         let Some(family) = family else { return Ok(None) };
         let items = records(self.schema, family.children).await;
         let first = First { items, next: family.next };
         self.children.insert(((with.entity, id.to_owned()), kind), first);
-        Ok(Some(record(self.schema, family.parent)))
+        self.db.visible(self.schema, Some(family.parent)).await
     }
 
     /// Returns the trees of entities.
@@ -168,19 +172,23 @@ impl<'a> Grower<'a> {
         ids: BTreeSet<String>,
     ) -> Result<Vec<Record>, Error> {
         self.check(ids.len())?;
+        self.db.scope(self.schema).check_readable(entity)?;
         let keys: Vec<Key> = ids.into_iter().map(|id| (entity, id)).collect();
         let unmet: Vec<&Key> = keys.iter().filter(|key| !self.met.contains_key(key)).collect();
         let asked = unmet.iter().map(|(_, id)| self.db.scope(self.schema).key(entity, id.as_str()));
         let asked = asked.collect::<Result<Vec<_>, Error>>()?;
         let rows = self.reader.get_many(&asked).await?;
+        let mut met = vec![];
         for (key, row) in unmet.into_iter().zip(rows) {
             yield_point().await;
-            self.met.insert(key.clone(), row.map(|row| record(self.schema, row)));
+            met.push((key.clone(), self.db.visible(self.schema, row).await?));
         }
+        self.met.extend(met);
         Ok(keys.iter().filter_map(|key| self.met.get(key)?.clone()).collect())
     }
 
     async fn first_children(&mut self, parent: Key, kind: EntityId) -> Result<First, Error> {
+        self.check_children(kind)?;
         let place = (parent, kind);
         if let Some(page) = self.children.get(&place) {
             return Ok(page.clone());
@@ -188,11 +196,15 @@ impl<'a> Grower<'a> {
         let (entity, id) = &place.0;
         let parent = self.db.scope(self.schema).key(*entity, id.as_str())?;
         let request = self.children_request(parent, kind);
-        let page = self.reader.first_children(&request, &self.db.shared.cursor_key).await?;
+        let page = self.reader.first_children(&request, &self.db.cursors()).await?;
         let items = records(self.schema, page.children).await;
         let first = First { items, next: page.next };
         self.children.insert(place, first.clone());
         Ok(first)
+    }
+
+    fn check_children(&self, kind: EntityId) -> Result<(), Error> {
+        check_children(self.db.user.as_deref(), self.schema.model().entity(kind))
     }
 
     fn children_request(&self, parent: EntityKey, kind: EntityId) -> FamilyRequest {

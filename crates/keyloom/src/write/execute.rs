@@ -2,7 +2,9 @@
 //! Writes one transaction, and one before it that marks what is to be deleted. Hands a deletion that
 //! does not fit to `background`.
 
-use keyloom_model::{IdSource, Image, OwnRow};
+use std::sync::Arc;
+
+use keyloom_model::{EntityKey, IdSource, Image, OwnRow};
 use keyloom_query::DeletionState;
 use keyloom_store::Error as StoreError;
 
@@ -16,6 +18,7 @@ use super::{
     ACTIONS_MAX, AttemptState, Difference, Done, IdempotencyKey, Intent, PlannedAction, Transition,
     Turn, WriteContext, once_begun,
 };
+use crate::access::{Rules, User};
 use crate::background::{LargeDeletion, delete_in_background};
 use crate::error::Error;
 
@@ -28,6 +31,8 @@ pub(crate) struct WriteRequest {
     /// Rows to write in the same transaction.
     pub(crate) piggybacked: Vec<PlannedAction>,
     pub(crate) existence: Existence,
+    /// The user whose changes these are, if the access rules of the model limit them.
+    pub(crate) user: Option<Arc<User>>,
 }
 
 /// What is known, before any is read, about whether the entities of a request exist. Entities that
@@ -147,14 +152,13 @@ impl<'a> Executor<'a> {
     /// Executes all intents in one transaction, unless they were executed under the same key.
     pub(crate) async fn execute_idempotent(
         &self,
-        intents: Vec<Intent>,
+        request: WriteRequest,
         key: IdempotencyKey,
     ) -> Result<Done, Error> {
-        if let Some(images) = key.look_up(&self.ctx, &intents).await? {
+        if let Some(images) = key.look_up(&self.ctx, &request.intents).await? {
             return Ok(Done::Before(images));
         }
-        let request =
-            WriteRequest { intents, idempotency_key: Some(key.clone()), ..WriteRequest::default() };
+        let request = WriteRequest { idempotency_key: Some(key.clone()), ..request };
         match self.execute(&request).await {
             Ok(executed) => Ok(Done::Now(executed.into_iter().map(|done| done.after).collect())),
             // The reason may be that a concurrent request with the same key was faster.
@@ -166,7 +170,8 @@ impl<'a> Executor<'a> {
     }
 
     /// Returns what an attempt would write, without writing or allocating an ordinal.
-    pub(crate) async fn rehearse(&self, intents: &[Intent]) -> Result<Difference, Error> {
+    pub(crate) async fn rehearse(&self, request: &WriteRequest) -> Result<Difference, Error> {
+        let intents = &request.intents;
         self.check_distinct(intents)?;
         let (mut writes, mut state) = (WriteSet::default(), AttemptState::default());
         let mut changes = vec![];
@@ -175,7 +180,7 @@ impl<'a> Executor<'a> {
             let before = self.ctx.reader().get_any(intent.key()).await?;
             let is_seen = |row: &OwnRow| row.deletion.is_none() && !self.ctx.is_expired(row);
             let before = before.filter(is_seen);
-            if let Decision::Change(mut transition) = self.ctx.admission().decide(intent, before)? {
+            if let Decision::Change(mut transition) = self.admit(request, intent, before).await? {
                 if let Some(after) = &mut transition.after
                     && self.ctx.layouts.current.model().entity(after.key.entity).has_ordinals()
                 {
@@ -206,7 +211,7 @@ impl<'a> Executor<'a> {
         request: &WriteRequest,
         state: &mut AttemptState,
     ) -> Result<Option<Vec<Executed>>, Error> {
-        let mut footprint = self.decide(&request.intents, state).await?;
+        let mut footprint = self.decide(request, state).await?;
         let fits = match Cascade::new(self.ctx, &mut footprint.writes).expand(state).await? {
             Expansion::Whole => self.fits(request, &footprint)?,
             Expansion::TooMany => false,
@@ -230,12 +235,12 @@ impl<'a> Executor<'a> {
     /// Reads the entity of each intent, and applies the intent.
     async fn decide(
         &self,
-        intents: &[Intent],
+        request: &WriteRequest,
         state: &mut AttemptState,
     ) -> Result<Footprint<'a>, Error> {
         let mut footprint = Footprint::default();
         let mut changes = Vec::new();
-        for intent in intents {
+        for intent in &request.intents {
             let before = match state.existence {
                 Existence::Unlikely | Existence::Impossible => None,
                 Existence::Unknown => SettledReader::new(self.ctx).read_for(intent, state).await?,
@@ -245,7 +250,7 @@ impl<'a> Executor<'a> {
                 (Intent::Expire { .. }, Some(row)) if !self.ctx.is_expired(&row) => {
                     Decision::Unchanged(Some(row))
                 }
-                (intent, before) => self.ctx.admission().decide(intent, before)?,
+                (intent, before) => self.admit(request, intent, before).await?,
             };
             match decision {
                 Decision::Change(transition) => changes.push((intent.key(), transition)),
@@ -260,6 +265,31 @@ impl<'a> Executor<'a> {
             footprint.writes.add(self.ctx.own_key(key), *transition);
         }
         Ok(footprint)
+    }
+
+    /// Applies an intent, if the user of the request may do that.
+    async fn admit(
+        &self,
+        request: &WriteRequest,
+        intent: &Intent,
+        before: Option<OwnRow>,
+    ) -> Result<Decision, Error> {
+        let Some(user) = request.user.as_deref() else {
+            return self.ctx.admission().decide(intent, before);
+        };
+        let rules = Rules { user, layouts: self.ctx.layouts, reader: self.ctx.reader() };
+        let image = before.clone().map(|row| self.ctx.layouts.upgraded(row));
+        // Before anything that depends on whether the entity exists.
+        rules.check_granted(intent)?;
+        rules.check_visible(intent, image.as_ref()).await?;
+        if let (Intent::Create { key, .. }, Some(_)) = (intent, &before) {
+            let decision = self.ctx.admission().decide(intent, None)?;
+            rules.check_decision(intent, None, &decision).await?;
+            return Err(self.ctx.admission().exists(key));
+        }
+        let decision = self.ctx.admission().decide(intent, before)?;
+        rules.check_decision(intent, image.as_ref(), &decision).await?;
+        Ok(decision)
     }
 
     /// Whether all transitions fit into one transaction, with the removal of the deletion record and
@@ -284,15 +314,19 @@ impl<'a> Executor<'a> {
     ) -> Result<Vec<Executed>, Error> {
         match &request.intents[..] {
             [Intent::Delete { key, expected }] => {
-                let large = LargeDeletion { root: key, expected: expected.as_deref(), request };
-                delete_in_background(&self.ctx, large).await?;
-                Ok(vec![Executed::GONE])
+                // A user may delete what was read, not what somebody has made of it since.
+                let read = || version_read(key, writes);
+                let is_pinned = expected.is_none() && request.user.is_some();
+                let pinned = expected.as_deref().or_else(|| read().filter(|_| is_pinned));
+                let large = LargeDeletion { root: key, expected: pinned, request };
+                match delete_in_background(&self.ctx, large).await {
+                    Err(Error::VersionMismatch { .. }) if is_pinned => Err(Error::Contended),
+                    deleted => deleted.map(|()| vec![Executed::GONE]),
+                }
             }
             [Intent::Expire { key }] => {
                 // If it has changed since it was read, it may not be expired any more.
-                let read = writes.transitions().iter().find(|member| member.key == *key);
-                let version = read.and_then(|member| member.before.as_ref());
-                let expected = version.map(|before| before.image.version.as_str());
+                let expected = version_read(key, writes);
                 let large = LargeDeletion { root: key, expected, request };
                 match delete_in_background(&self.ctx, large).await {
                     Ok(()) | Err(Error::VersionMismatch { .. } | Error::NotFound { .. }) => {
@@ -409,6 +443,12 @@ impl<'a> Executor<'a> {
             }
         }
     }
+}
+
+/// The version of an entity that was read to be changed.
+fn version_read<'w>(key: &EntityKey, writes: &'w WriteSet) -> Option<&'w str> {
+    let read = writes.transitions().iter().find(|member| member.key == *key)?;
+    Some(read.before.as_ref()?.image.version.as_str())
 }
 
 /// Whether the store failed, or the model has changed, as opposed to refusing what was decided.
