@@ -17,6 +17,7 @@ mod damage;
 mod environment;
 // Public modules, so that `source::open` and `listen::bind` say what they open and bind.
 pub mod directory;
+mod issuers;
 pub mod limits;
 pub mod listen;
 pub mod logging;

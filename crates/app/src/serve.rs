@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom::Db;
 use keyloom::events::Handlers;
-use keyloom_server::{Limits, Rest, RestOptions, Server, Tokens};
+use keyloom_server::{AdminToken, Issuers, Limits, Rest, RestOptions, Server, Tokens};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
@@ -18,9 +18,9 @@ use crate::model_reload::{ModelReload, ModelSource, RunningWorkers};
 use crate::operations::{About, Data};
 use crate::parts::Parts;
 use crate::reload::Hangup;
-use crate::source::{self, Opened};
+use crate::source::{self, DataSource, Opened};
 use crate::worker::Workers;
-use crate::{admin_token, listen, logging, pages, socket};
+use crate::{admin_token, issuers, listen, logging, pages, socket};
 
 /// A document has at most 320 KiB, and a transaction 100 of them that fit into 4 MB.
 const BODY_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -54,6 +54,7 @@ pub fn serve_arguments(command: clap::Command) -> clap::Command {
     let listen = "127.0.0.1:8080";
     let command = listen::arguments(command.arg(data), listen, &default_limits());
     let command = command.arg(pages::argument()).arg(admin_token::argument());
+    let command = command.arg(issuers::argument());
     let older = Arg::new("allow-older-model").long("allow-older-model").action(ArgAction::SetTrue);
     let older = older.help("Replace the newer model that the table has by this one");
     source::remote_arguments(command).arg(older.requires("dynamodb"))
@@ -71,15 +72,15 @@ pub fn serve(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
 async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Result<(), String> {
     logging::start(arguments);
     let hangup = Hangup::catch()?;
-    // Reports a malformed token and a port in use before creating anything.
+    // Reports a malformed token, wrong issuers and a port in use before creating anything.
     let admin = admin_token::named(served.program, arguments)?;
+    let issuers = issuers::named(arguments)?;
     let reserved = listen::reserve(arguments)?;
     let (default, options) = (served.default_directory, listen::options(arguments));
     let opened = source::open_or_create(arguments, default, options).await?;
     let Opened { source, name, flag, engine, consumption } = opened;
     let _watch = engine.as_ref().map(DamageWatch::start);
-    let tokens = Arc::new(source.tokens().await?);
-    admin_token::ensure(&tokens, admin.as_ref()).await?;
+    let tokens = Arc::new(open_tokens(&source, issuers, admin.as_ref()).await?);
     let db = source.database(served.model).await?;
     // The engine can be closed only by its last owner.
     drop(source);
@@ -138,6 +139,20 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     engine.map_or(Ok(()), close)
 }
 
+/// Opens the tokens, creates the configured one, and trusts the configured issuers.
+async fn open_tokens(
+    source: &DataSource,
+    issuers: Option<Issuers>,
+    admin: Option<&AdminToken>,
+) -> Result<Tokens, String> {
+    let tokens = source.tokens().await?;
+    admin_token::ensure(&tokens, admin).await?;
+    Ok(match issuers {
+        Some(issuers) => tokens.trusting(issuers),
+        None => tokens,
+    })
+}
+
 async fn start_workers(db: &Db, handlers: Option<Handlers>) -> RunningWorkers {
     let workers = match handlers {
         Some(handlers) => Some(Workers::start(db, handlers).await),
@@ -150,7 +165,7 @@ fn too_open(flag: &str, program: &str) -> String {
     format!(
         "refusing to accept remote connections without authentication. Create a token with \
          `keyloom token create {flag} --role admin`, give one from `keyloom token generate` in \
-         {}, or listen on 127.0.0.1.",
+         {}, name identity providers with --issuers, or listen on 127.0.0.1.",
         admin_token::variable(program)
     )
 }

@@ -18,6 +18,9 @@ Examples:
   keyloom token create --data ./data --role reader --tenant acme --expires 2030-01-01T00:00:00Z
       Create a token that can read the data of the tenant acme, until 2030
 
+  keyloom token create --data ./data --role user --subject ann --roles support,billing
+      Create a token of the user ann, who may do what the access rules of the model allow
+
   keyloom token generate
       Print a new token that is stored nowhere, for KEYLOOM_ADMIN_TOKEN of `keyloom serve`
 
@@ -36,7 +39,13 @@ fn describe(command: clap::Command) -> clap::Command {
     let role = text("role", "ROLE").required(true).value_parser(Role::ALL.map(Role::name));
     let create = clap::Command::new("create")
         .about("Create a token and print it once")
-        .arg(role.help("What the token allows; admins can also manage tokens"))
+        .arg(role.help("What the token allows; admins can also manage tokens, and users are limited\nby the access rules of the model"))
+        .arg(text("subject", "NAME").help("User that the token is of, for --role user"))
+        .arg(
+            text("roles", "LIST")
+                .value_delimiter(',')
+                .help("Roles of the user, separated by commas, for --role user"),
+        )
         .arg(text("tenant", "NAME").help("Limit the token to one tenant [default: all tenants]"))
         .arg(text("name", "TEXT").default_value("").help("Description, shown by `token list`"))
         .arg(
@@ -92,6 +101,8 @@ fn create(arguments: &ArgMatches) -> Result<(), String> {
     });
     let create = CreateToken {
         role: text("role").ok_or("give --role.")?,
+        subject: text("subject"),
+        roles: arguments.get_many::<String>("roles").unwrap_or_default().cloned().collect(),
         tenant: text("tenant"),
         name: text("name").unwrap_or_default(),
         expires: expires.transpose()?.map(|time| time.0),

@@ -4,7 +4,8 @@
 //! can use: connections, headers, body size, time. There are two apps:
 //!
 //! - [`Rest`] serves a database by its model: every declared entity, list and unique value. [`Tokens`]
-//!   determine who may do what, and which tenant's data they see.
+//!   determine who may do what, and which tenant's data they see; [`Issuers`] are identity providers whose
+//!   users may do what the access rules of the model allow.
 //! - [`DynamoDb`] speaks the protocol of Amazon DynamoDB, for any of its clients. With [`Credentials`] it
 //!   verifies signatures (SigV4) before it parses a request; without, it accepts any request, and the
 //!   server refuses to listen on other than loopback addresses.
@@ -38,9 +39,9 @@ pub use http::observe::REQUEST_TARGET;
 pub use http_client::{HttpClient, HttpClientOptions, HttpError, HttpRequest, HttpResponse};
 pub use reach::Reach;
 pub use rest::{
-    AdminToken, AdminTokenError, Kind, OwnAnswer, OwnHandler, OwnPage, OwnReply, OwnRequest,
-    OwnRoute, OwnShape, Problem, Rest, RestOptions, Role, Route, Token, TokenRequest, Tokens,
-    escape_html,
+    AdminToken, AdminTokenError, ClaimNames, IssuerOptions, Issuers, KeySource, Kind, OwnAnswer,
+    OwnHandler, OwnPage, OwnReply, OwnRequest, OwnRoute, OwnShape, Problem, Rest, RestOptions,
+    Role, Route, Token, TokenRequest, Tokens, escape_html,
 };
 pub use server::Server;
 pub use webhook_secret::WebhookSecret;

@@ -1,5 +1,6 @@
 //! Managing access tokens.
 
+use keyloom::User;
 use keyloom_server::{Role, TokenRequest};
 use keyloom_store::Time;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,12 @@ use crate::directory::OpenMode;
 pub struct CreateToken {
     /// Its role.
     pub role: String,
+    /// The subject of the user that it is of, if its role is `user`.
+    #[serde(default)]
+    pub subject: Option<String>,
+    /// The roles of the user.
+    #[serde(default)]
+    pub roles: Vec<String>,
     /// The tenant that it is limited to; all tenants if `None`.
     pub tenant: Option<String>,
     /// Its purpose.
@@ -27,10 +34,14 @@ impl CreateToken {
     ///
     /// If the role is unknown, or [`TokenRequest::checked`] fails.
     pub fn checked(&self) -> Result<TokenRequest, String> {
-        let role =
-            Role::of_name(&self.role).ok_or("unknown role: use `reader`, `writer` or `admin`.")?;
+        let role = Role::of_name(&self.role)
+            .ok_or("unknown role: use `user`, `reader`, `writer` or `admin`.")?;
         let (tenant, name) = (self.tenant.clone(), self.name.clone());
-        let request = TokenRequest { role, tenant, name, expires: self.expires.map(Time) };
+        if self.subject.is_none() && !self.roles.is_empty() {
+            return Err("roles are those of a user: give --subject.".to_owned());
+        }
+        let user = self.subject.clone().map(|subject| User::new(subject, self.roles.clone()));
+        let request = TokenRequest { role, user, tenant, name, expires: self.expires.map(Time) };
         request.checked().map_err(str::to_owned)
     }
 }

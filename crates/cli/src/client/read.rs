@@ -62,7 +62,7 @@ pub(super) struct Described<'d> {
 fn method<'d>(types: &mut Types<'d>, name: &str, one: &Described<'d>) -> Vec<Method> {
     let successful = ["200", "201", "202"].iter().find_map(|status| {
         let schema = &one.json["responses"][status]["content"][JSON]["schema"];
-        schema.is_object().then_some(schema)
+        schema.is_object().then(|| types.result(schema))
     });
     let [single, page] = match successful.and_then(|schema| schema["oneOf"].as_array()) {
         Some(forms) if forms.len() == 2 => [Some(&forms[0]), Some(&forms[1])],

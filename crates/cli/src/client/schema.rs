@@ -27,7 +27,7 @@ impl<'d> Types<'d> {
         self.found
     }
 
-    /// The component of a name.
+    /// The component of a name. It can contain itself, so it has its place before its members are read.
     pub(super) fn component(&mut self, name: &str) -> Shape {
         match name {
             "Anything" => return Shape::Anything,
@@ -37,8 +37,24 @@ impl<'d> Types<'d> {
         if let Some(index) = self.found.iter().position(|found| found.name == name) {
             return Shape::Type(TypeId(index));
         }
-        let schemas = self.schemas;
-        self.shape(&schemas[name], name)
+        let schema = &self.schemas[name];
+        let Some(properties) = schema["properties"].as_object() else {
+            return self.shape(schema, name);
+        };
+        let index = self.found.len();
+        self.found.push(Type { name: name.to_owned(), members: vec![], is_open: is_open(schema) });
+        let members = self.members(schema, properties, name);
+        if let Some(found) = self.found.get_mut(index) {
+            found.members = members;
+        }
+        Shape::Type(TypeId(index))
+    }
+
+    /// The schema of a response. The result of an operation is a component only because several media types
+    /// have it: it is a type of its method.
+    pub(super) fn result(&self, schema: &'d Json) -> &'d Json {
+        let is_result = reference(schema).is_some_and(|name| name.ends_with(".result"));
+        if is_result { self.resolved(schema) } else { schema }
     }
 
     /// A schema, or the component that it refers to.
@@ -102,6 +118,17 @@ impl<'d> Types<'d> {
             let values = &schema["additionalProperties"];
             return Shape::Map(Box::new(self.shape(values, context)));
         };
+        let members = self.members(schema, properties, context);
+        let (name, is_open) = (name_of(properties, context), is_open(schema));
+        self.named(Type { name, members, is_open })
+    }
+
+    fn members(
+        &mut self,
+        schema: &Json,
+        properties: &Map<String, Json>,
+        context: &str,
+    ) -> Vec<Member> {
         // Of a response with or without `explain`, which no method requests for changes: without.
         let required = strings(&schema["required"]).chain(strings(&schema["anyOf"][0]["required"]));
         let required: Vec<&str> = required.collect();
@@ -120,8 +147,7 @@ impl<'d> Types<'d> {
             members.push(Member { name: name.clone(), shape, is_required, about });
         }
         members.sort_by_key(|member| !["id", "version"].contains(&member.name.as_str()));
-        let is_open = schema["additionalProperties"] != Json::Bool(false);
-        self.named(Type { name: name_of(properties, context), members, is_open })
+        members
     }
 
     fn named(&mut self, of: Type) -> Shape {
@@ -137,6 +163,11 @@ impl<'d> Types<'d> {
         };
         Shape::Type(TypeId(index))
     }
+}
+
+/// Whether an object can have members besides those that it names.
+fn is_open(schema: &Json) -> bool {
+    schema["additionalProperties"] != Json::Bool(false)
 }
 
 /// Whether a name is one of a component: `task.create`. Two entities with equal fields are two types.
@@ -178,17 +209,13 @@ fn name_of(properties: &Map<String, Json>, context: &str) -> String {
         return format!("to {operator}");
     }
     let verb = VERBS.into_iter().find(|verb| keys.contains(verb));
-    let is_related = context.ends_with(".with") || context.ends_with(".with.items");
-    match (verb.filter(|_| context.starts_with(IN_BODY)), is_related) {
-        (Some(verb), _) => match properties[verb]["const"].as_str() {
+    match verb.filter(|_| context.starts_with(IN_BODY)) {
+        Some(verb) => match properties[verb]["const"].as_str() {
             Some(entity) => format!("{verb} {entity}"),
             None => format!("batch {verb}"),
         },
-        (None, true) if keys.contains(&"items") => "related page".to_owned(),
-        (None, true) if keys == ["count"] => "related count".to_owned(),
-        (None, true) if keys == ["id", "version"] => "related entity".to_owned(),
-        (None, _) if is_component(context) => context.to_owned(),
-        (None, _) => context.trim_start_matches(IN_BODY).replace('.', " "),
+        None if is_component(context) => context.to_owned(),
+        None => context.trim_start_matches(IN_BODY).replace('.', " "),
     }
 }
 

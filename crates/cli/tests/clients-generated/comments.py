@@ -618,40 +618,112 @@ ProblemCode = Literal[
 ]
 
 
-_CommentRequired = TypedDict(
-    "_CommentRequired",
-    {
-        # The id.
-        "id": "str",
-        # Changes on every write; `ETag` has it in quotes.
-        "version": "str",
-        # Any JSON value.
-        "body": "Any",
-        # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
-        "created": "str",
-        # A text of 2 to 10 characters.
-        "language": "str",
-        # A text of 1 to 100 characters.
-        "product": "str",
-        # A whole number from 1 to 5.
-        "rating": "int",
-    },
-)
+class _CommentRequired(TypedDict):
+    # The id.
+    id: str
+    # Changes on every write; `ETag` has it in quotes.
+    version: str
+    # Any JSON value.
+    body: Any
+    # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
+    created: str
+    # A text of 2 to 10 characters.
+    language: str
+    # A text of 1 to 100 characters.
+    product: str
+    # A whole number from 1 to 5.
+    rating: int
 
 
-_CommentOptional = TypedDict(
-    "_CommentOptional",
-    {
-        # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
-        # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
-    }, total=False,
-)
+class Comment(_CommentRequired, total=False):
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
 
 
-class Comment(_CommentRequired, _CommentOptional):
-    pass
+class ReadCost(TypedDict):
+    # Their bytes.
+    bytes: int
+    # What it costs on DynamoDB.
+    dynamodb: ReadCostDynamodb
+    # The lists that were read.
+    lists: list[ReadCostLists]
+    # The requests to the store.
+    requests: list[ReadCostRequests]
+    # Rows that were read.
+    rows: int
+
+
+class ReadCostDynamodb(TypedDict):
+    # At on-demand prices.
+    dollars: float
+    # Units of capacity.
+    read_units: float
+
+
+class ReadCostListsBound(TypedDict):
+    # Bytes.
+    bytes: int
+    # Rows.
+    rows: int
+
+
+class ReadCostListsOneByOnePlanned(TypedDict):
+    # At least.
+    best: int
+    # At most.
+    worst: int
+
+
+class ReadCostListsOneByOneTags(TypedDict):
+    # At least.
+    best: int
+    # At most.
+    worst: int
+
+
+class ReadCostListsOneByOne(TypedDict):
+    # Entities that are read after that.
+    entities: int
+    # Reads of the lists in the plan.
+    planned: ReadCostListsOneByOnePlanned
+    # Reads of the lists of all single tags.
+    tags: ReadCostListsOneByOneTags
+
+
+class _PlanStepRequired(TypedDict):
+    # What is done, or which list is read.
+    step: str
+
+
+class PlanStep(_PlanStepRequired, total=False):
+    # The size of the list, if it is known.
+    members: int
+    # The parts of the step.
+    parts: list[PlanStep]
+
+
+class _ReadCostListsRequired(TypedDict):
+    # The most that the page can read.
+    bound: ReadCostListsBound
+    plan: PlanStep
+
+
+class ReadCostLists(_ReadCostListsRequired, total=False):
+    # If each list were read in turn.
+    one_by_one: ReadCostListsOneByOne
+
+
+class ReadCostRequests(TypedDict):
+    # Their bytes.
+    bytes: int
+    # The operation of the store.
+    call: str
+    # The index; null for the table itself.
+    index: str | None
+    # What the request costs on DynamoDB.
+    read_units: float
+    # Rows that were read.
+    rows: int
 
 
 class _CommentCreateRequired(TypedDict):
@@ -668,6 +740,21 @@ class _CommentCreateRequired(TypedDict):
 class CommentCreate(_CommentCreateRequired, total=False):
     # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
     created: str | int | datetime
+
+
+class CommentPatch(TypedDict, total=False):
+    # Apply the change only if the entity has this version; same as `If-Match`.
+    version: str | None
+    # Any JSON value.
+    body: Any
+    # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
+    created: str | int | datetime
+    # A text of 2 to 10 characters.
+    language: str
+    # A text of 1 to 100 characters.
+    product: str
+    # A whole number from 1 to 5.
+    rating: int | ToAdd
 
 
 _ToAddRequired = TypedDict(
@@ -687,21 +774,6 @@ _ToAddOptional = TypedDict(
 
 class ToAdd(_ToAddRequired, _ToAddOptional):
     pass
-
-
-class CommentPatch(TypedDict, total=False):
-    # Apply the change only if the entity has this version; same as `If-Match`.
-    version: str | None
-    # Any JSON value.
-    body: Any
-    # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
-    created: str | int | datetime
-    # A text of 2 to 10 characters.
-    language: str
-    # A text of 1 to 100 characters.
-    product: str
-    # A whole number from 1 to 5.
-    rating: int | ToAdd
 
 
 class _CommentReplaceRequired(TypedDict):
@@ -728,7 +800,7 @@ class _CommentCountByProductRequired(TypedDict):
 
 class CommentCountByProduct(_CommentCountByProductRequired, total=False):
     # The query plan, what was read, and what it costs on DynamoDB, if requested.
-    explain: dict[str, Any]
+    explain: ReadCost
 
 
 class CommentCountsByProductItemValues(TypedDict, total=False):
@@ -752,7 +824,7 @@ class _CommentFacetsByProductFacetsLanguageRequired(TypedDict):
 
 class CommentFacetsByProductFacetsLanguage(_CommentFacetsByProductFacetsLanguageRequired, total=False):
     # The query plan, what was read, and what it costs on DynamoDB, if requested.
-    explain: dict[str, Any]
+    explain: ReadCost
     # The `cursor` of the next page; absent at the end.
     next: str
 
@@ -768,7 +840,7 @@ class _CommentFacetsByProductFacetsRatingRequired(TypedDict):
 
 class CommentFacetsByProductFacetsRating(_CommentFacetsByProductFacetsRatingRequired, total=False):
     # The query plan, what was read, and what it costs on DynamoDB, if requested.
-    explain: dict[str, Any]
+    explain: ReadCost
     # The `cursor` of the next page; absent at the end.
     next: str
 
@@ -784,7 +856,7 @@ class _CommentFacetsByProductRequired(TypedDict):
 
 class CommentFacetsByProduct(_CommentFacetsByProductRequired, total=False):
     # The query plan, what was read, and what it costs on DynamoDB, if requested.
-    explain: dict[str, Any]
+    explain: ReadCost
 
 
 class CommentFacetByProductItem(TypedDict):
@@ -806,15 +878,10 @@ class _CommentRankLeadersRequired(TypedDict):
 
 class CommentRankLeaders(_CommentRankLeadersRequired, total=False):
     # The query plan, what was read, and what it costs on DynamoDB, if requested.
-    explain: dict[str, Any]
+    explain: ReadCost
     # Present and `true` if scores have changed since ranks were computed; they follow within
     # seconds. Only on boards with `shards`.
     settling: bool
-
-
-class BulkOperationFailures(TypedDict):
-    id: str
-    problem: str
 
 
 class _BulkOperationRequired(TypedDict):
@@ -844,6 +911,11 @@ class BulkOperation(_BulkOperationRequired, total=False):
     problem: str
 
 
+class BulkOperationFailures(TypedDict):
+    id: str
+    problem: str
+
+
 class CommentPatchAll(TypedDict, total=False):
     # Any JSON value.
     body: Any
@@ -857,13 +929,6 @@ class CommentPatchAll(TypedDict, total=False):
     rating: int | ToAdd
 
 
-class ProblemErrors(TypedDict):
-    # What is wrong and how to fix it.
-    detail: str
-    # The field, as in `address.lines[2]`.
-    field: str
-
-
 class _ProblemRequired(TypedDict):
     # Identifies the problem for programs.
     code: ProblemCode
@@ -871,6 +936,7 @@ class _ProblemRequired(TypedDict):
     detail: str
     # Same as `x-request-id`.
     request_id: str
+    # The HTTP status.
     status: int
     # What the code means.
     title: str
@@ -880,7 +946,14 @@ class _ProblemRequired(TypedDict):
 
 class Problem(_ProblemRequired, total=False):
     # Every invalid field.
-    errors: list[ProblemErrors]
+    errors: list[FieldError]
+
+
+class FieldError(TypedDict):
+    # What is wrong and how to fix it.
+    detail: str
+    # The field, as in `address.lines[2]`.
+    field: str
 
 
 class _BatchResultResultsRequired(TypedDict):
@@ -940,13 +1013,42 @@ class BatchRequest(TypedDict):
     requests: list[BatchCreate | BatchUpdate | BatchPut | BatchDelete | BatchGet]
 
 
+class WriteCost(TypedDict):
+    # What it costs on DynamoDB.
+    dynamodb: WriteCostDynamodb
+    # Rows of the table.
+    rows: list[WriteCostRows]
+    # Memberships in sets of tags, facets and lists that would change.
+    sets: int
+
+
+class WriteCostDynamodb(TypedDict):
+    # At on-demand prices.
+    dollars: float
+    # Units of capacity.
+    write_units: float
+
+
+class WriteCostRows(TypedDict):
+    # What would be done to it.
+    action: str
+    # The size of the row.
+    bytes: int
+    # Rows of indexes that would change with it.
+    index_rows: int
+    # The kind of row.
+    what: str
+    # What the row costs on DynamoDB.
+    write_units: int
+
+
 class _TransactionResultRequired(TypedDict):
     results: list[Comment | None]
 
 
 class TransactionResult(_TransactionResultRequired, total=False):
-    # The query plan, what was read, and what it costs on DynamoDB, if requested.
-    explain: dict[str, Any]
+    # What would be written, and what it costs on DynamoDB, if requested.
+    explain: WriteCost
 
 
 class _CommentCreateNamedRequired(TypedDict):
@@ -1057,19 +1159,22 @@ class _CreateTokenResultRequired(TypedDict):
     id: str
     created: str
     name: str
-    role: Literal["reader", "writer", "admin"]
+    role: Literal["user", "reader", "writer", "admin"]
     # The bearer token to send.
     token: str
 
 
 class CreateTokenResult(_CreateTokenResultRequired, total=False):
     expires: str
+    roles: list[str]
+    subject: str
     tenant: str
 
 
 class _CreateTokenRequestRequired(TypedDict):
-    # Each role includes the permissions of the ones before it.
-    role: Literal["reader", "writer", "admin"]
+    # Each role includes the permissions of the ones before it. A user may do what the access
+    # rules of the model allow.
+    role: Literal["user", "reader", "writer", "admin"]
 
 
 class CreateTokenRequest(_CreateTokenRequestRequired, total=False):
@@ -1077,6 +1182,10 @@ class CreateTokenRequest(_CreateTokenRequestRequired, total=False):
     expires: str | int | datetime | None
     # The purpose of the token.
     name: str | None
+    # The roles of the user, as access rules of the model name them.
+    roles: list[str] | None
+    # The user that the token is of, if its role is `user`.
+    subject: str | None
     # The tenant that the token is limited to; all tenants if omitted.
     tenant: str | None
 
@@ -1085,11 +1194,13 @@ class _ListTokensResultItemsRequired(TypedDict):
     id: str
     created: str
     name: str
-    role: Literal["reader", "writer", "admin"]
+    role: Literal["user", "reader", "writer", "admin"]
 
 
 class ListTokensResultItems(_ListTokensResultItemsRequired, total=False):
     expires: str
+    roles: list[str]
+    subject: str
     tenant: str
 
 
@@ -1097,29 +1208,19 @@ class ListTokensResult(TypedDict):
     items: list[ListTokensResultItems]
 
 
-_CommentPartOptional = TypedDict(
-    "_CommentPartOptional",
-    {
-        # Any JSON value.
-        "body": "Any",
-        # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
-        "created": "str",
-        # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
-        # A text of 2 to 10 characters.
-        "language": "str",
-        # A text of 1 to 100 characters.
-        "product": "str",
-        # A whole number from 1 to 5.
-        "rating": "int",
-        # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
-    }, total=False,
-)
-
-
-class CommentPart(EntityKeys, _CommentPartOptional):
-    pass
+class CommentPart(EntityKeys, total=False):
+    # Any JSON value.
+    body: Any
+    # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
+    created: str
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
+    # A text of 2 to 10 characters.
+    language: str
+    # A text of 1 to 100 characters.
+    product: str
+    # A whole number from 1 to 5.
+    rating: int
 
 
 CommentField = Literal["id", "version", "body", "created", "language", "product", "rating"]

@@ -637,15 +637,129 @@ _CategoryOptional = TypedDict(
     "_CategoryOptional",
     {
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "CategoryWith",
     }, total=False,
 )
 
 
 class Category(_CategoryRequired, _CategoryOptional):
     pass
+
+
+class ReadCost(TypedDict):
+    # Their bytes.
+    bytes: int
+    # What it costs on DynamoDB.
+    dynamodb: ReadCostDynamodb
+    # The lists that were read.
+    lists: list[ReadCostLists]
+    # The requests to the store.
+    requests: list[ReadCostRequests]
+    # Rows that were read.
+    rows: int
+
+
+class ReadCostDynamodb(TypedDict):
+    # At on-demand prices.
+    dollars: float
+    # Units of capacity.
+    read_units: float
+
+
+class ReadCostListsBound(TypedDict):
+    # Bytes.
+    bytes: int
+    # Rows.
+    rows: int
+
+
+class ReadCostListsOneByOnePlanned(TypedDict):
+    # At least.
+    best: int
+    # At most.
+    worst: int
+
+
+class ReadCostListsOneByOneTags(TypedDict):
+    # At least.
+    best: int
+    # At most.
+    worst: int
+
+
+class ReadCostListsOneByOne(TypedDict):
+    # Entities that are read after that.
+    entities: int
+    # Reads of the lists in the plan.
+    planned: ReadCostListsOneByOnePlanned
+    # Reads of the lists of all single tags.
+    tags: ReadCostListsOneByOneTags
+
+
+class _PlanStepRequired(TypedDict):
+    # What is done, or which list is read.
+    step: str
+
+
+class PlanStep(_PlanStepRequired, total=False):
+    # The size of the list, if it is known.
+    members: int
+    # The parts of the step.
+    parts: list[PlanStep]
+
+
+class _ReadCostListsRequired(TypedDict):
+    # The most that the page can read.
+    bound: ReadCostListsBound
+    plan: PlanStep
+
+
+class ReadCostLists(_ReadCostListsRequired, total=False):
+    # If each list were read in turn.
+    one_by_one: ReadCostListsOneByOne
+
+
+class ReadCostRequests(TypedDict):
+    # Their bytes.
+    bytes: int
+    # The operation of the store.
+    call: str
+    # The index; null for the table itself.
+    index: str | None
+    # What the request costs on DynamoDB.
+    read_units: float
+    # Rows that were read.
+    rows: int
+
+
+_CategoryWithOptional = TypedDict(
+    "_CategoryWithOptional",
+    {
+        # The beginning of the list `by_category` of it.
+        "ingredient.by_category": "IngredientPage",
+        # Its first children of the kind `ingredient`.
+        "ingredients": "IngredientPage",
+    }, total=False,
+)
+
+
+class CategoryWith(_CategoryWithOptional):
+    pass
+
+
+class _IngredientPageRequired(TypedDict):
+    items: list[Ingredient]
+
+
+class IngredientPage(_IngredientPageRequired, total=False):
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
+    # The `cursor` of the next page; absent at the end.
+    next: str
+    # The `cursor` of the previous page; absent on the first.
+    previous: str
 
 
 _IngredientRequired = TypedDict(
@@ -667,9 +781,9 @@ _IngredientOptional = TypedDict(
     "_IngredientOptional",
     {
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "IngredientWith",
     }, total=False,
 )
 
@@ -678,36 +792,24 @@ class Ingredient(_IngredientRequired, _IngredientOptional):
     pass
 
 
-_RecipeRequired = TypedDict(
-    "_RecipeRequired",
-    {
-        # The id.
-        "id": "str",
-        # Changes on every write; `ETag` has it in quotes.
-        "version": "str",
-        # A text. `""` by default.
-        "instructions": "str",
-        # A text of 1 to 200 characters.
-        "name": "str",
-        # A whole number, at least 1. `4` by default.
-        "servings": "int",
-    },
-)
+class IngredientWith(TypedDict, total=False):
+    # The `category`; absent if there is none, or it is not visible.
+    category: Category
+    # The beginning of the list `by_ingredient` of it.
+    uses: RecipeIngredientPage
 
 
-_RecipeOptional = TypedDict(
-    "_RecipeOptional",
-    {
-        # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
-        # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
-    }, total=False,
-)
+class _RecipeIngredientPageRequired(TypedDict):
+    items: list[RecipeIngredient]
 
 
-class Recipe(_RecipeRequired, _RecipeOptional):
-    pass
+class RecipeIngredientPage(_RecipeIngredientPageRequired, total=False):
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
+    # The `cursor` of the next page; absent at the end.
+    next: str
+    # The `cursor` of the previous page; absent on the first.
+    previous: str
 
 
 _RecipeIngredientRequired = TypedDict(
@@ -735,9 +837,9 @@ _RecipeIngredientOptional = TypedDict(
     "_RecipeIngredientOptional",
     {
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "RecipeIngredientWith",
     }, total=False,
 )
 
@@ -746,34 +848,65 @@ class RecipeIngredient(_RecipeIngredientRequired, _RecipeIngredientOptional):
     pass
 
 
-_MenuRequired = TypedDict(
-    "_MenuRequired",
+class RecipeIngredientWith(TypedDict, total=False):
+    # The `ingredient`; absent if there is none, or it is not visible.
+    ingredient: Ingredient
+    # The `recipe`; absent if there is none, or it is not visible.
+    recipe: Recipe
+
+
+_RecipeRequired = TypedDict(
+    "_RecipeRequired",
     {
         # The id.
         "id": "str",
         # Changes on every write; `ETag` has it in quotes.
         "version": "str",
+        # A text. `""` by default.
+        "instructions": "str",
         # A text of 1 to 200 characters.
         "name": "str",
-        # A time such as `2024-02-29T12:00:00Z`. Optional. Defaults to the time of creation.
-        "starts": "str | int | datetime | None",
+        # A whole number, at least 1. `4` by default.
+        "servings": "int",
     },
 )
 
 
-_MenuOptional = TypedDict(
-    "_MenuOptional",
+_RecipeOptional = TypedDict(
+    "_RecipeOptional",
     {
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "RecipeWith",
     }, total=False,
 )
 
 
-class Menu(_MenuRequired, _MenuOptional):
+class Recipe(_RecipeRequired, _RecipeOptional):
     pass
+
+
+class RecipeWith(TypedDict, total=False):
+    # The beginning of the list `by_recipe` of it.
+    ingredients: RecipeIngredientPage
+    # The beginning of the list `by_recipe` of it.
+    menu_items: MenuItemPage
+    # Its first children of the kind `recipe_ingredient`.
+    recipe_ingredients: RecipeIngredientPage
+
+
+class _MenuItemPageRequired(TypedDict):
+    items: list[MenuItem]
+
+
+class MenuItemPage(_MenuItemPageRequired, total=False):
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
+    # The `cursor` of the next page; absent at the end.
+    next: str
+    # The `cursor` of the previous page; absent on the first.
+    previous: str
 
 
 _MenuItemRequired = TypedDict(
@@ -800,11 +933,11 @@ _MenuItemOptional = TypedDict(
         # Optional.
         "day": "Literal[\"monday\", \"tuesday\", \"wednesday\", \"thursday\", \"friday\", \"saturday\", \"sunday\"]",
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # A whole number, at least 1. Optional.
         "servings": "int",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "MenuItemWith",
     }, total=False,
 )
 
@@ -813,11 +946,64 @@ class MenuItem(_MenuItemRequired, _MenuItemOptional):
     pass
 
 
+class MenuItemWith(TypedDict, total=False):
+    # The `menu`; absent if there is none, or it is not visible.
+    menu: Menu
+    # The `recipe`; absent if there is none, or it is not visible.
+    recipe: Recipe
+
+
+_MenuRequired = TypedDict(
+    "_MenuRequired",
+    {
+        # The id.
+        "id": "str",
+        # Changes on every write; `ETag` has it in quotes.
+        "version": "str",
+        # A text of 1 to 200 characters.
+        "name": "str",
+        # A time such as `2024-02-29T12:00:00Z`. Optional. Defaults to the time of creation.
+        "starts": "str | int | datetime | None",
+    },
+)
+
+
+_MenuOptional = TypedDict(
+    "_MenuOptional",
+    {
+        # The query plan, what was read, and what it costs on DynamoDB, if requested.
+        "explain": "ReadCost",
+        # Related entities and counts of them, if requested.
+        "with": "MenuWith",
+    }, total=False,
+)
+
+
+class Menu(_MenuRequired, _MenuOptional):
+    pass
+
+
+class MenuWith(TypedDict, total=False):
+    # The beginning of the list `by_menu` of it.
+    items: MenuItemPage
+    # Its first children of the kind `menu_item`.
+    menu_items: MenuItemPage
+
+
 class CategoryCreate(TypedDict):
     # A text of 1 to 80 characters. Unique.
     name: str
     # A whole number, at least 0.
     shop_order: int
+
+
+class CategoryPatch(TypedDict, total=False):
+    # Apply the change only if the entity has this version; same as `If-Match`.
+    version: str | None
+    # A text of 1 to 80 characters. Unique.
+    name: str
+    # A whole number, at least 0.
+    shop_order: int | ToAdd
 
 
 _ToAddRequired = TypedDict(
@@ -839,15 +1025,6 @@ class ToAdd(_ToAddRequired, _ToAddOptional):
     pass
 
 
-class CategoryPatch(TypedDict, total=False):
-    # Apply the change only if the entity has this version; same as `If-Match`.
-    version: str | None
-    # A text of 1 to 80 characters. Unique.
-    name: str
-    # A whole number, at least 0.
-    shop_order: int | ToAdd
-
-
 class _CategoryReplaceRequired(TypedDict):
     # A text of 1 to 80 characters. Unique.
     name: str
@@ -858,11 +1035,6 @@ class _CategoryReplaceRequired(TypedDict):
 class CategoryReplace(_CategoryReplaceRequired, total=False):
     # Apply the change only if the entity has this version; same as `If-Match`.
     version: str | None
-
-
-class BulkOperationFailures(TypedDict):
-    id: str
-    problem: str
 
 
 class _BulkOperationRequired(TypedDict):
@@ -889,6 +1061,11 @@ class _BulkOperationRequired(TypedDict):
 class BulkOperation(_BulkOperationRequired, total=False):
     ended: str
     # Why the operation has failed.
+    problem: str
+
+
+class BulkOperationFailures(TypedDict):
+    id: str
     problem: str
 
 
@@ -1146,13 +1323,6 @@ class MenuItemPatchAll(TypedDict, total=False):
     servings: int | None | ToAdd
 
 
-class ProblemErrors(TypedDict):
-    # What is wrong and how to fix it.
-    detail: str
-    # The field, as in `address.lines[2]`.
-    field: str
-
-
 class _ProblemRequired(TypedDict):
     # Identifies the problem for programs.
     code: ProblemCode
@@ -1160,6 +1330,7 @@ class _ProblemRequired(TypedDict):
     detail: str
     # Same as `x-request-id`.
     request_id: str
+    # The HTTP status.
     status: int
     # What the code means.
     title: str
@@ -1169,7 +1340,14 @@ class _ProblemRequired(TypedDict):
 
 class Problem(_ProblemRequired, total=False):
     # Every invalid field.
-    errors: list[ProblemErrors]
+    errors: list[FieldError]
+
+
+class FieldError(TypedDict):
+    # What is wrong and how to fix it.
+    detail: str
+    # The field, as in `address.lines[2]`.
+    field: str
 
 
 class _BatchResultResultsRequired(TypedDict):
@@ -1229,13 +1407,42 @@ class BatchRequest(TypedDict):
     requests: list[BatchCreate | BatchUpdate | BatchPut | BatchDelete | BatchGet]
 
 
+class WriteCost(TypedDict):
+    # What it costs on DynamoDB.
+    dynamodb: WriteCostDynamodb
+    # Rows of the table.
+    rows: list[WriteCostRows]
+    # Memberships in sets of tags, facets and lists that would change.
+    sets: int
+
+
+class WriteCostDynamodb(TypedDict):
+    # At on-demand prices.
+    dollars: float
+    # Units of capacity.
+    write_units: float
+
+
+class WriteCostRows(TypedDict):
+    # What would be done to it.
+    action: str
+    # The size of the row.
+    bytes: int
+    # Rows of indexes that would change with it.
+    index_rows: int
+    # The kind of row.
+    what: str
+    # What the row costs on DynamoDB.
+    write_units: int
+
+
 class _TransactionResultRequired(TypedDict):
     results: list[Category | Ingredient | Recipe | RecipeIngredient | Menu | MenuItem | None]
 
 
 class TransactionResult(_TransactionResultRequired, total=False):
-    # The query plan, what was read, and what it costs on DynamoDB, if requested.
-    explain: dict[str, Any]
+    # What would be written, and what it costs on DynamoDB, if requested.
+    explain: WriteCost
 
 
 class CategoryCreateNamed(TypedDict):
@@ -1777,19 +1984,22 @@ class _CreateTokenResultRequired(TypedDict):
     id: str
     created: str
     name: str
-    role: Literal["reader", "writer", "admin"]
+    role: Literal["user", "reader", "writer", "admin"]
     # The bearer token to send.
     token: str
 
 
 class CreateTokenResult(_CreateTokenResultRequired, total=False):
     expires: str
+    roles: list[str]
+    subject: str
     tenant: str
 
 
 class _CreateTokenRequestRequired(TypedDict):
-    # Each role includes the permissions of the ones before it.
-    role: Literal["reader", "writer", "admin"]
+    # Each role includes the permissions of the ones before it. A user may do what the access
+    # rules of the model allow.
+    role: Literal["user", "reader", "writer", "admin"]
 
 
 class CreateTokenRequest(_CreateTokenRequestRequired, total=False):
@@ -1797,6 +2007,10 @@ class CreateTokenRequest(_CreateTokenRequestRequired, total=False):
     expires: str | int | datetime | None
     # The purpose of the token.
     name: str | None
+    # The roles of the user, as access rules of the model name them.
+    roles: list[str] | None
+    # The user that the token is of, if its role is `user`.
+    subject: str | None
     # The tenant that the token is limited to; all tenants if omitted.
     tenant: str | None
 
@@ -1805,11 +2019,13 @@ class _ListTokensResultItemsRequired(TypedDict):
     id: str
     created: str
     name: str
-    role: Literal["reader", "writer", "admin"]
+    role: Literal["user", "reader", "writer", "admin"]
 
 
 class ListTokensResultItems(_ListTokensResultItemsRequired, total=False):
     expires: str
+    roles: list[str]
+    subject: str
     tenant: str
 
 
@@ -1821,13 +2037,13 @@ _CategoryPartOptional = TypedDict(
     "_CategoryPartOptional",
     {
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # A text of 1 to 80 characters. Unique.
         "name": "str",
         # A whole number, at least 0.
         "shop_order": "int",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "dict[str, Any]",
     }, total=False,
 )
 
@@ -1845,11 +2061,11 @@ _IngredientPartOptional = TypedDict(
         # The id of its `category`. The target cannot be deleted while it is referenced.
         "category": "str",
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # A text of 1 to 80 characters. Unique.
         "name": "str",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "dict[str, Any]",
     }, total=False,
 )
 
@@ -1865,7 +2081,7 @@ _RecipePartOptional = TypedDict(
     "_RecipePartOptional",
     {
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # A text. `""` by default.
         "instructions": "str",
         # A text of 1 to 200 characters.
@@ -1873,7 +2089,7 @@ _RecipePartOptional = TypedDict(
         # A whole number, at least 1. `4` by default.
         "servings": "int",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "dict[str, Any]",
     }, total=False,
 )
 
@@ -1891,7 +2107,7 @@ _RecipeIngredientPartOptional = TypedDict(
         # A number of up to 38 digits, at least 0.
         "amount": "float",
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # The id of a `ingredient`. The target cannot be deleted while it is referenced.
         "ingredient": "str",
         # A whole number, at least 0. `0` by default.
@@ -1901,7 +2117,7 @@ _RecipeIngredientPartOptional = TypedDict(
         # A text of 0 to 20 characters. `""` by default.
         "unit": "str",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "dict[str, Any]",
     }, total=False,
 )
 
@@ -1917,13 +2133,13 @@ _MenuPartOptional = TypedDict(
     "_MenuPartOptional",
     {
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # A text of 1 to 200 characters.
         "name": "str",
         # A time such as `2024-02-29T12:00:00Z`. Optional. Defaults to the time of creation.
         "starts": "str | int | datetime | None",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "dict[str, Any]",
     }, total=False,
 )
 
@@ -1942,7 +2158,7 @@ _MenuItemPartOptional = TypedDict(
         # Optional.
         "day": "Literal[\"monday\", \"tuesday\", \"wednesday\", \"thursday\", \"friday\", \"saturday\", \"sunday\"]",
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # The id of its `menu`. Deleted together with the target.
         "menu": "str",
         # A whole number, at least 0. `0` by default.
@@ -1952,7 +2168,7 @@ _MenuItemPartOptional = TypedDict(
         # A whole number, at least 1. Optional.
         "servings": "int",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "dict[str, Any]",
     }, total=False,
 )
 

@@ -579,8 +579,14 @@ export class Query<T> implements PromiseLike<T> {
   }
 }
 
-/** What `only` returns: some fields of an entity. */
-export type Only<T, F extends keyof T> = Pick<T, F | (keyof T & ("id" | "version" | "with" | "explain"))>;
+/** What `only` returns: some fields of an entity, and related ones, of which fields can be chosen, too. */
+export type Only<T, F extends keyof T> =
+  & Pick<T, Exclude<F, "with"> | (keyof T & ("id" | "version" | "explain"))>
+  & ("with" extends keyof T ? { with?: Parts<Exclude<T["with" & keyof T], undefined>> } : unknown);
+
+/** The same with members that may be absent, at any depth. */
+export type Parts<T> =
+  T extends (infer I)[] ? Parts<I>[] : T extends object ? { [K in keyof T]?: Parts<T[K]> } : T;
 
 /** A field of a related entity: `author.name`. */
 export type RelatedField = `${string}.${string}`;
@@ -655,36 +661,116 @@ export class EntityPagesQuery<Q extends string, T> extends PagesQuery<Q, T> {
   }
 }
 
-export interface RelatedEntity {
-  id: string;
-  version: string;
-  [name: string]: unknown;
-}
-
-export interface RelatedPage {
-  items: RelatedEntity[];
-  next?: string;
-  [name: string]: unknown;
-}
-
-export interface RelatedCount {
-  count: number;
-  [name: string]: unknown;
-}
-
 export interface Category {
   /** The id. */
   id: string;
   /** Changes on every write; `ETag` has it in quotes. */
   version: string;
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
   /** A text of 1 to 80 characters. Unique. */
   name: string;
   /** A whole number, at least 0. */
   shop_order: number;
   /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
+  with?: CategoryWith;
+}
+
+export interface ReadCost {
+  /** Their bytes. */
+  bytes: number;
+  /** What it costs on DynamoDB. */
+  dynamodb: ReadCostDynamodb;
+  /** The lists that were read. */
+  lists: ReadCostLists[];
+  /** The requests to the store. */
+  requests: ReadCostRequests[];
+  /** Rows that were read. */
+  rows: number;
+}
+
+export interface ReadCostDynamodb {
+  /** At on-demand prices. */
+  dollars: number;
+  /** Units of capacity. */
+  read_units: number;
+}
+
+export interface ReadCostListsBound {
+  /** Bytes. */
+  bytes: number;
+  /** Rows. */
+  rows: number;
+}
+
+export interface ReadCostListsOneByOnePlanned {
+  /** At least. */
+  best: number;
+  /** At most. */
+  worst: number;
+}
+
+export interface ReadCostListsOneByOneTags {
+  /** At least. */
+  best: number;
+  /** At most. */
+  worst: number;
+}
+
+export interface ReadCostListsOneByOne {
+  /** Entities that are read after that. */
+  entities: number;
+  /** Reads of the lists in the plan. */
+  planned: ReadCostListsOneByOnePlanned;
+  /** Reads of the lists of all single tags. */
+  tags: ReadCostListsOneByOneTags;
+}
+
+export interface PlanStep {
+  /** The size of the list, if it is known. */
+  members?: number;
+  /** The parts of the step. */
+  parts?: PlanStep[];
+  /** What is done, or which list is read. */
+  step: string;
+}
+
+export interface ReadCostLists {
+  /** The most that the page can read. */
+  bound: ReadCostListsBound;
+  /** If each list were read in turn. */
+  one_by_one?: ReadCostListsOneByOne;
+  plan: PlanStep;
+}
+
+export interface ReadCostRequests {
+  /** Their bytes. */
+  bytes: number;
+  /** The operation of the store. */
+  call: string;
+  /** The index; null for the table itself. */
+  index: string | null;
+  /** What the request costs on DynamoDB. */
+  read_units: number;
+  /** Rows that were read. */
+  rows: number;
+}
+
+export interface CategoryWith {
+  /** The beginning of the list `by_category` of it. */
+  "ingredient.by_category"?: IngredientPage;
+  /** Its first children of the kind `ingredient`. */
+  ingredients?: IngredientPage;
+}
+
+export interface IngredientPage {
+  /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
+  explain?: ReadCost;
+  items: Ingredient[];
+  /** The `cursor` of the next page; absent at the end. */
+  next?: string;
+  /** The `cursor` of the previous page; absent on the first. */
+  previous?: string;
 }
 
 export interface Ingredient {
@@ -695,28 +781,28 @@ export interface Ingredient {
   /** The id of its `category`. The target cannot be deleted while it is referenced. */
   category: string;
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
   /** A text of 1 to 80 characters. Unique. */
   name: string;
   /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
+  with?: IngredientWith;
 }
 
-export interface Recipe {
-  /** The id. */
-  id: string;
-  /** Changes on every write; `ETag` has it in quotes. */
-  version: string;
+export interface IngredientWith {
+  /** The `category`; absent if there is none, or it is not visible. */
+  category?: Category;
+  /** The beginning of the list `by_ingredient` of it. */
+  uses?: RecipeIngredientPage;
+}
+
+export interface RecipeIngredientPage {
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
-  /** A text. `""` by default. */
-  instructions: string;
-  /** A text of 1 to 200 characters. */
-  name: string;
-  /** A whole number, at least 1. `4` by default. */
-  servings: number;
-  /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
+  explain?: ReadCost;
+  items: RecipeIngredient[];
+  /** The `cursor` of the next page; absent at the end. */
+  next?: string;
+  /** The `cursor` of the previous page; absent on the first. */
+  previous?: string;
 }
 
 export interface RecipeIngredient {
@@ -727,7 +813,7 @@ export interface RecipeIngredient {
   /** A number of up to 38 digits, at least 0. */
   amount: number;
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
   /** The id of a `ingredient`. The target cannot be deleted while it is referenced. */
   ingredient: string;
   /** A whole number, at least 0. `0` by default. */
@@ -737,22 +823,50 @@ export interface RecipeIngredient {
   /** A text of 0 to 20 characters. `""` by default. */
   unit: string;
   /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
+  with?: RecipeIngredientWith;
 }
 
-export interface Menu {
+export interface RecipeIngredientWith {
+  /** The `ingredient`; absent if there is none, or it is not visible. */
+  ingredient?: Ingredient;
+  /** The `recipe`; absent if there is none, or it is not visible. */
+  recipe?: Recipe;
+}
+
+export interface Recipe {
   /** The id. */
   id: string;
   /** Changes on every write; `ETag` has it in quotes. */
   version: string;
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
+  /** A text. `""` by default. */
+  instructions: string;
   /** A text of 1 to 200 characters. */
   name: string;
-  /** A time such as `2024-02-29T12:00:00Z`. Optional. Defaults to the time of creation. */
-  starts: string | number | Date | null;
+  /** A whole number, at least 1. `4` by default. */
+  servings: number;
   /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
+  with?: RecipeWith;
+}
+
+export interface RecipeWith {
+  /** The beginning of the list `by_recipe` of it. */
+  ingredients?: RecipeIngredientPage;
+  /** The beginning of the list `by_recipe` of it. */
+  menu_items?: MenuItemPage;
+  /** Its first children of the kind `recipe_ingredient`. */
+  recipe_ingredients?: RecipeIngredientPage;
+}
+
+export interface MenuItemPage {
+  /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
+  explain?: ReadCost;
+  items: MenuItem[];
+  /** The `cursor` of the next page; absent at the end. */
+  next?: string;
+  /** The `cursor` of the previous page; absent on the first. */
+  previous?: string;
 }
 
 export interface MenuItem {
@@ -763,7 +877,7 @@ export interface MenuItem {
   /** One of `monday`, `tuesday`, `wednesday`, `thursday`, `friday`, `saturday`, `sunday`. Optional. */
   day?: "monday" | "tuesday" | "wednesday" | "thursday" | "friday" | "saturday" | "sunday";
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
   /** The id of its `menu`. Deleted together with the target. */
   menu: string;
   /** A whole number, at least 0. `0` by default. */
@@ -773,7 +887,36 @@ export interface MenuItem {
   /** A whole number, at least 1. Optional. */
   servings?: number;
   /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
+  with?: MenuItemWith;
+}
+
+export interface MenuItemWith {
+  /** The `menu`; absent if there is none, or it is not visible. */
+  menu?: Menu;
+  /** The `recipe`; absent if there is none, or it is not visible. */
+  recipe?: Recipe;
+}
+
+export interface Menu {
+  /** The id. */
+  id: string;
+  /** Changes on every write; `ETag` has it in quotes. */
+  version: string;
+  /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
+  explain?: ReadCost;
+  /** A text of 1 to 200 characters. */
+  name: string;
+  /** A time such as `2024-02-29T12:00:00Z`. Optional. Defaults to the time of creation. */
+  starts: string | number | Date | null;
+  /** Related entities and counts of them, if requested. */
+  with?: MenuWith;
+}
+
+export interface MenuWith {
+  /** The beginning of the list `by_menu` of it. */
+  items?: MenuItemPage;
+  /** Its first children of the kind `menu_item`. */
+  menu_items?: MenuItemPage;
 }
 
 export interface CategoryCreate {
@@ -781,10 +924,6 @@ export interface CategoryCreate {
   name: string;
   /** A whole number, at least 0. */
   shop_order: number;
-}
-
-export interface ToAdd {
-  "$add": number;
 }
 
 export interface CategoryPatch {
@@ -796,6 +935,10 @@ export interface CategoryPatch {
   shop_order?: number | ToAdd;
 }
 
+export interface ToAdd {
+  "$add": number;
+}
+
 export interface CategoryReplace {
   /** Apply the change only if the entity has this version; same as `If-Match`. */
   version?: string | null;
@@ -803,11 +946,6 @@ export interface CategoryReplace {
   name: string;
   /** A whole number, at least 0. */
   shop_order: number;
-}
-
-export interface BulkOperationFailures {
-  id: string;
-  problem: string;
 }
 
 export interface BulkOperation {
@@ -832,6 +970,11 @@ export interface BulkOperation {
   state: "collecting" | "running" | "done" | "canceled" | "failed";
   /** Those that had the values of the patch already. */
   unchanged: number;
+}
+
+export interface BulkOperationFailures {
+  id: string;
+  problem: string;
 }
 
 export interface CategoryPatchAll {
@@ -1057,27 +1200,28 @@ export interface MenuItemPatchAll {
   servings?: number | null | ToAdd;
 }
 
-export interface ProblemErrors {
-  /** What is wrong and how to fix it. */
-  detail: string;
-  /** The field, as in `address.lines[2]`. */
-  field: string;
-}
-
 export interface Problem {
   /** Identifies the problem for programs. */
   code: ProblemCode;
   /** What is wrong and how to fix it, for people. */
   detail: string;
   /** Every invalid field. */
-  errors?: ProblemErrors[];
+  errors?: FieldError[];
   /** Same as `x-request-id`. */
   request_id: string;
+  /** The HTTP status. */
   status: number;
   /** What the code means. */
   title: string;
   /** `urn:keyloom:problem:` and the code. */
   type: string;
+}
+
+export interface FieldError {
+  /** What is wrong and how to fix it. */
+  detail: string;
+  /** The field, as in `address.lines[2]`. */
+  field: string;
 }
 
 export interface BatchResultResults {
@@ -1125,9 +1269,38 @@ export interface BatchRequest {
   requests: (BatchCreate | BatchUpdate | BatchPut | BatchDelete | BatchGet)[];
 }
 
+export interface WriteCost {
+  /** What it costs on DynamoDB. */
+  dynamodb: WriteCostDynamodb;
+  /** Rows of the table. */
+  rows: WriteCostRows[];
+  /** Memberships in sets of tags, facets and lists that would change. */
+  sets: number;
+}
+
+export interface WriteCostDynamodb {
+  /** At on-demand prices. */
+  dollars: number;
+  /** Units of capacity. */
+  write_units: number;
+}
+
+export interface WriteCostRows {
+  /** What would be done to it. */
+  action: string;
+  /** The size of the row. */
+  bytes: number;
+  /** Rows of indexes that would change with it. */
+  index_rows: number;
+  /** The kind of row. */
+  what: string;
+  /** What the row costs on DynamoDB. */
+  write_units: number;
+}
+
 export interface TransactionResult {
-  /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  /** What would be written, and what it costs on DynamoDB, if requested. */
+  explain?: WriteCost;
   results: (Category | Ingredient | Recipe | RecipeIngredient | Menu | MenuItem | null)[];
 }
 
@@ -1494,7 +1667,9 @@ export interface CreateTokenResult {
   created: string;
   expires?: string;
   name: string;
-  role: "reader" | "writer" | "admin";
+  role: "user" | "reader" | "writer" | "admin";
+  roles?: string[];
+  subject?: string;
   tenant?: string;
   /** The bearer token to send. */
   token: string;
@@ -1505,8 +1680,15 @@ export interface CreateTokenRequest {
   expires?: string | number | Date | null;
   /** The purpose of the token. */
   name?: string | null;
-  /** Each role includes the permissions of the ones before it. */
-  role: "reader" | "writer" | "admin";
+  /**
+   * Each role includes the permissions of the ones before it. A user may do what the access rules
+   * of the model allow.
+   */
+  role: "user" | "reader" | "writer" | "admin";
+  /** The roles of the user, as access rules of the model name them. */
+  roles?: string[] | null;
+  /** The user that the token is of, if its role is `user`. */
+  subject?: string | null;
   /** The tenant that the token is limited to; all tenants if omitted. */
   tenant?: string | null;
 }
@@ -1516,7 +1698,9 @@ export interface ListTokensResultItems {
   created: string;
   expires?: string;
   name: string;
-  role: "reader" | "writer" | "admin";
+  role: "user" | "reader" | "writer" | "admin";
+  roles?: string[];
+  subject?: string;
   tenant?: string;
 }
 
@@ -1805,7 +1989,7 @@ export interface IngredientReadParams {
 }
 
 export interface IngredientListByCategoryParams {
-  /** The category. */
+  /** The id of a category. */
   category: string;
   /** The name, or bounds of it. */
   name?: string | Bounds<string>;
@@ -1839,7 +2023,7 @@ export interface IngredientListByNameParams {
 }
 
 export interface IngredientUpdateAllByCategoryParams {
-  /** The category. */
+  /** The id of a category. */
   category: string;
   /** The name, or bounds of it. */
   name?: string | Bounds<string>;
@@ -1855,7 +2039,7 @@ export interface IngredientUpdateAllByNameParams {
 }
 
 export interface IngredientDeleteAllByCategoryParams {
-  /** The category. */
+  /** The id of a category. */
   category: string;
   /** The name, or bounds of it. */
   name?: string | Bounds<string>;
@@ -2411,7 +2595,7 @@ export interface RecipeIngredientReadParams {
 }
 
 export interface RecipeIngredientListByIngredientParams {
-  /** The ingredient. */
+  /** The id of an ingredient. */
   ingredient: string;
   /** Maximum number of results. */
   limit?: number;
@@ -2427,7 +2611,7 @@ export interface RecipeIngredientListByIngredientParams {
 }
 
 export interface RecipeIngredientListByRecipeParams {
-  /** The recipe. */
+  /** The id of a recipe. */
   recipe: string;
   /** The position, or bounds of it. */
   position?: number | Bounds<number>;
@@ -2445,14 +2629,14 @@ export interface RecipeIngredientListByRecipeParams {
 }
 
 export interface RecipeIngredientUpdateAllByIngredientParams {
-  /** The ingredient. */
+  /** The id of an ingredient. */
   ingredient: string;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface RecipeIngredientUpdateAllByRecipeParams {
-  /** The recipe. */
+  /** The id of a recipe. */
   recipe: string;
   /** The position, or bounds of it. */
   position?: number | Bounds<number>;
@@ -2461,14 +2645,14 @@ export interface RecipeIngredientUpdateAllByRecipeParams {
 }
 
 export interface RecipeIngredientDeleteAllByIngredientParams {
-  /** The ingredient. */
+  /** The id of an ingredient. */
   ingredient: string;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface RecipeIngredientDeleteAllByRecipeParams {
-  /** The recipe. */
+  /** The id of a recipe. */
   recipe: string;
   /** The position, or bounds of it. */
   position?: number | Bounds<number>;
@@ -3016,7 +3200,7 @@ export interface MenuItemReadParams {
 }
 
 export interface MenuItemListByMenuParams {
-  /** The menu. */
+  /** The id of a menu. */
   menu: string;
   /** The position, or bounds of it. */
   position?: number | Bounds<number>;
@@ -3034,7 +3218,7 @@ export interface MenuItemListByMenuParams {
 }
 
 export interface MenuItemListByRecipeParams {
-  /** The recipe. */
+  /** The id of a recipe. */
   recipe: string;
   /** Maximum number of results. */
   limit?: number;
@@ -3050,7 +3234,7 @@ export interface MenuItemListByRecipeParams {
 }
 
 export interface MenuItemUpdateAllByMenuParams {
-  /** The menu. */
+  /** The id of a menu. */
   menu: string;
   /** The position, or bounds of it. */
   position?: number | Bounds<number>;
@@ -3059,14 +3243,14 @@ export interface MenuItemUpdateAllByMenuParams {
 }
 
 export interface MenuItemUpdateAllByRecipeParams {
-  /** The recipe. */
+  /** The id of a recipe. */
   recipe: string;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;
 }
 
 export interface MenuItemDeleteAllByMenuParams {
-  /** The menu. */
+  /** The id of a menu. */
   menu: string;
   /** The position, or bounds of it. */
   position?: number | Bounds<number>;
@@ -3075,7 +3259,7 @@ export interface MenuItemDeleteAllByMenuParams {
 }
 
 export interface MenuItemDeleteAllByRecipeParams {
-  /** The recipe. */
+  /** The id of a recipe. */
   recipe: string;
   /** Required, as `true`, if there are no conditions. */
   all?: boolean;

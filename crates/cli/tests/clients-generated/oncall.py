@@ -637,15 +637,131 @@ _ContactOptional = TypedDict(
     "_ContactOptional",
     {
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "ContactWith",
     }, total=False,
 )
 
 
 class Contact(_ContactRequired, _ContactOptional):
     pass
+
+
+class ReadCost(TypedDict):
+    # Their bytes.
+    bytes: int
+    # What it costs on DynamoDB.
+    dynamodb: ReadCostDynamodb
+    # The lists that were read.
+    lists: list[ReadCostLists]
+    # The requests to the store.
+    requests: list[ReadCostRequests]
+    # Rows that were read.
+    rows: int
+
+
+class ReadCostDynamodb(TypedDict):
+    # At on-demand prices.
+    dollars: float
+    # Units of capacity.
+    read_units: float
+
+
+class ReadCostListsBound(TypedDict):
+    # Bytes.
+    bytes: int
+    # Rows.
+    rows: int
+
+
+class ReadCostListsOneByOnePlanned(TypedDict):
+    # At least.
+    best: int
+    # At most.
+    worst: int
+
+
+class ReadCostListsOneByOneTags(TypedDict):
+    # At least.
+    best: int
+    # At most.
+    worst: int
+
+
+class ReadCostListsOneByOne(TypedDict):
+    # Entities that are read after that.
+    entities: int
+    # Reads of the lists in the plan.
+    planned: ReadCostListsOneByOnePlanned
+    # Reads of the lists of all single tags.
+    tags: ReadCostListsOneByOneTags
+
+
+class _PlanStepRequired(TypedDict):
+    # What is done, or which list is read.
+    step: str
+
+
+class PlanStep(_PlanStepRequired, total=False):
+    # The size of the list, if it is known.
+    members: int
+    # The parts of the step.
+    parts: list[PlanStep]
+
+
+class _ReadCostListsRequired(TypedDict):
+    # The most that the page can read.
+    bound: ReadCostListsBound
+    plan: PlanStep
+
+
+class ReadCostLists(_ReadCostListsRequired, total=False):
+    # If each list were read in turn.
+    one_by_one: ReadCostListsOneByOne
+
+
+class ReadCostRequests(TypedDict):
+    # Their bytes.
+    bytes: int
+    # The operation of the store.
+    call: str
+    # The index; null for the table itself.
+    index: str | None
+    # What the request costs on DynamoDB.
+    read_units: float
+    # Rows that were read.
+    rows: int
+
+
+_ContactWithOptional = TypedDict(
+    "_ContactWithOptional",
+    {
+        # The beginning of the list `by_position` of it.
+        "method.by_position": "MethodPage",
+        # Its first children of the kind `method`.
+        "methods": "MethodPage",
+        # The beginning of the list `by_contact` of it.
+        "searches": "SearchPage",
+    }, total=False,
+)
+
+
+class ContactWith(_ContactWithOptional):
+    pass
+
+
+class _MethodPageRequired(TypedDict):
+    items: list[Method]
+
+
+class MethodPage(_MethodPageRequired, total=False):
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
+    # The `cursor` of the next page; absent at the end.
+    next: str
+    # The `cursor` of the previous page; absent on the first.
+    previous: str
 
 
 _MethodRequired = TypedDict(
@@ -678,15 +794,33 @@ _MethodOptional = TypedDict(
     "_MethodOptional",
     {
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "MethodWith",
     }, total=False,
 )
 
 
 class Method(_MethodRequired, _MethodOptional):
     pass
+
+
+class MethodWith(TypedDict, total=False):
+    # The `contact`; absent if there is none, or it is not visible.
+    contact: Contact
+
+
+class _SearchPageRequired(TypedDict):
+    items: list[Search]
+
+
+class SearchPage(_SearchPageRequired, total=False):
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
+    # The `cursor` of the next page; absent at the end.
+    next: str
+    # The `cursor` of the previous page; absent on the first.
+    previous: str
 
 
 _SearchRequired = TypedDict(
@@ -726,7 +860,7 @@ _SearchOptional = TypedDict(
         # A time such as `2024-02-29T12:00:00Z`. Optional. Read-only: the service sets it.
         "ended": "str",
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # A text of 1 to 2000 characters. Optional.
         "message": "str",
         # Any JSON value. Optional. Read-only: the service sets it.
@@ -734,13 +868,43 @@ _SearchOptional = TypedDict(
         # Any JSON value. Optional.
         "subject": "Any",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "SearchWith",
     }, total=False,
 )
 
 
 class Search(_SearchRequired, _SearchOptional):
     pass
+
+
+_SearchWithOptional = TypedDict(
+    "_SearchWithOptional",
+    {
+        # The beginning of the list `by_search` of it.
+        "attempt.by_search": "AttemptPage",
+        # Its first children of the kind `attempt`.
+        "attempts": "AttemptPage",
+        # The `contact`; absent if there is none, or it is not visible.
+        "contact": "Contact",
+    }, total=False,
+)
+
+
+class SearchWith(_SearchWithOptional):
+    pass
+
+
+class _AttemptPageRequired(TypedDict):
+    items: list[Attempt]
+
+
+class AttemptPage(_AttemptPageRequired, total=False):
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
+    # The `cursor` of the next page; absent at the end.
+    next: str
+    # The `cursor` of the previous page; absent on the first.
+    previous: str
 
 
 _AttemptRequired = TypedDict(
@@ -782,11 +946,11 @@ _AttemptOptional = TypedDict(
         # A time such as `2024-02-29T12:00:00Z`. Optional.
         "delivered": "str",
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # A text of at most 500 characters. Optional.
         "reference": "str",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "AttemptWith",
     }, total=False,
 )
 
@@ -795,95 +959,71 @@ class Attempt(_AttemptRequired, _AttemptOptional):
     pass
 
 
-_LinkRequired = TypedDict(
-    "_LinkRequired",
-    {
-        # The id.
-        "id": "str",
-        # Changes on every write; `ETag` has it in quotes.
-        "version": "str",
-        # A text of 1 to 100 characters.
-        "domain": "str",
-        # A time such as `2024-02-29T12:00:00Z`. The entity expires at this time.
-        "expires": "str",
-        # A text.
-        "search": "str",
-    },
-)
+class AttemptWith(TypedDict, total=False):
+    # The `search`; absent if there is none, or it is not visible.
+    search: Search
 
 
-_LinkOptional = TypedDict(
-    "_LinkOptional",
-    {
-        # A text. Optional.
-        "attempt": "str",
-        # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
-        # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
-    }, total=False,
-)
+class _LinkRequired(TypedDict):
+    # The id.
+    id: str
+    # Changes on every write; `ETag` has it in quotes.
+    version: str
+    # A text of 1 to 100 characters.
+    domain: str
+    # A time such as `2024-02-29T12:00:00Z`. The entity expires at this time.
+    expires: str
+    # A text.
+    search: str
 
 
-class Link(_LinkRequired, _LinkOptional):
-    pass
+class Link(_LinkRequired, total=False):
+    # A text. Optional.
+    attempt: str
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
 
 
-_JobRequired = TypedDict(
-    "_JobRequired",
-    {
-        # The id.
-        "id": "str",
-        # Changes on every write; `ETag` has it in quotes.
-        "version": "str",
-        # A whole number, at least 0. `0` by default.
-        "attempts": "int",
-        # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
-        "created": "str",
-        # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
-        "due": "str",
-        # A text of 1 to 200 characters.
-        "kind": "str",
-        # One of `queued`, `waiting`, `running`, `done`, `failed`, `canceled`. `"waiting"` by
-        # default.
-        "status": "Literal[\"queued\", \"waiting\", \"running\", \"done\", \"failed\", \"canceled\"]",
-    },
-)
+class _JobRequired(TypedDict):
+    # The id.
+    id: str
+    # Changes on every write; `ETag` has it in quotes.
+    version: str
+    # A whole number, at least 0. `0` by default.
+    attempts: int
+    # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
+    created: str
+    # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
+    due: str
+    # A text of 1 to 200 characters.
+    kind: str
+    # One of `queued`, `waiting`, `running`, `done`, `failed`, `canceled`. `"waiting"` by default.
+    status: Literal["queued", "waiting", "running", "done", "failed", "canceled"]
 
 
-_JobOptional = TypedDict(
-    "_JobOptional",
-    {
-        # A time such as `2024-02-29T12:00:00Z`. Optional.
-        "ended": "str",
-        # A text. Optional.
-        "error": "str",
-        # A time such as `2024-02-29T12:00:00Z`. Optional. The entity expires at this time.
-        "expires": "str",
-        # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
-        # A whole number. Optional.
-        "holder": "int",
-        # A text of 1 to 800 characters. Optional.
-        "lane": "str",
-        # A whole number from 0 to 16. Optional.
-        "overflow": "int",
-        # Any JSON value. Optional.
-        "payload": "Any",
-        # A whole number. Optional.
-        "place": "int",
-        # Any JSON value. Optional.
-        "result": "Any",
-        # Any JSON value. Optional.
-        "tenant": "Any",
-        # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
-    }, total=False,
-)
-
-
-class Job(_JobRequired, _JobOptional):
-    pass
+class Job(_JobRequired, total=False):
+    # A time such as `2024-02-29T12:00:00Z`. Optional.
+    ended: str
+    # A text. Optional.
+    error: str
+    # A time such as `2024-02-29T12:00:00Z`. Optional. The entity expires at this time.
+    expires: str
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
+    # A whole number. Optional.
+    holder: int
+    # A text of 1 to 800 characters. Optional.
+    lane: str
+    # A whole number from 0 to 16. Optional.
+    overflow: int
+    # Any JSON value. Optional.
+    payload: Any
+    # A whole number. Optional.
+    place: int
+    # Any JSON value. Optional.
+    result: Any
+    # Any JSON value. Optional.
+    tenant: Any
 
 
 class _ContactCreateRequired(TypedDict):
@@ -917,11 +1057,6 @@ class ContactReplace(_ContactReplaceRequired, total=False):
     domain: str
 
 
-class BulkOperationFailures(TypedDict):
-    id: str
-    problem: str
-
-
 class _BulkOperationRequired(TypedDict):
     id: str
     # Those that were changed or deleted.
@@ -946,6 +1081,11 @@ class _BulkOperationRequired(TypedDict):
 class BulkOperation(_BulkOperationRequired, total=False):
     ended: str
     # Why the operation has failed.
+    problem: str
+
+
+class BulkOperationFailures(TypedDict):
+    id: str
     problem: str
 
 
@@ -977,25 +1117,6 @@ class MethodCreate(_MethodCreateRequired, total=False):
     wait_seconds: int
 
 
-_ToAddRequired = TypedDict(
-    "_ToAddRequired",
-    {
-        "$add": "float",
-    },
-)
-
-
-_ToAddOptional = TypedDict(
-    "_ToAddOptional",
-    {
-    }, total=False,
-)
-
-
-class ToAdd(_ToAddRequired, _ToAddOptional):
-    pass
-
-
 class MethodPatch(TypedDict, total=False):
     # Apply the change only if the entity has this version; same as `If-Match`.
     version: str | None
@@ -1014,6 +1135,25 @@ class MethodPatch(TypedDict, total=False):
     position: int | ToAdd
     # A whole number from 0 to 31536000. `0` by default.
     wait_seconds: int | ToAdd
+
+
+_ToAddRequired = TypedDict(
+    "_ToAddRequired",
+    {
+        "$add": "float",
+    },
+)
+
+
+_ToAddOptional = TypedDict(
+    "_ToAddOptional",
+    {
+    }, total=False,
+)
+
+
+class ToAdd(_ToAddRequired, _ToAddOptional):
+    pass
 
 
 class _MethodReplaceRequired(TypedDict):
@@ -1078,25 +1218,6 @@ class SearchCreate(_SearchCreateRequired, total=False):
     then: list[str]
 
 
-_ToAppendRequired = TypedDict(
-    "_ToAppendRequired",
-    {
-        "$append": "list[str]",
-    },
-)
-
-
-_ToAppendOptional = TypedDict(
-    "_ToAppendOptional",
-    {
-    }, total=False,
-)
-
-
-class ToAppend(_ToAppendRequired, _ToAppendOptional):
-    pass
-
-
 class SearchPatch(TypedDict, total=False):
     # Apply the change only if the entity has this version; same as `If-Match`.
     version: str | None
@@ -1115,6 +1236,25 @@ class SearchPatch(TypedDict, total=False):
     # A list of at most 20 values. Each value is the id of a `contact`, which must exist when it
     # is added. Kept when the target is deleted. `[]` by default.
     then: list[str] | ToAppend
+
+
+_ToAppendRequired = TypedDict(
+    "_ToAppendRequired",
+    {
+        "$append": "list[str]",
+    },
+)
+
+
+_ToAppendOptional = TypedDict(
+    "_ToAppendOptional",
+    {
+    }, total=False,
+)
+
+
+class ToAppend(_ToAppendRequired, _ToAppendOptional):
+    pass
 
 
 class _SearchReplaceRequired(TypedDict):
@@ -1335,13 +1475,6 @@ class JobRescheduleRequest(TypedDict):
     due: str
 
 
-class ProblemErrors(TypedDict):
-    # What is wrong and how to fix it.
-    detail: str
-    # The field, as in `address.lines[2]`.
-    field: str
-
-
 class _ProblemRequired(TypedDict):
     # Identifies the problem for programs.
     code: ProblemCode
@@ -1349,6 +1482,7 @@ class _ProblemRequired(TypedDict):
     detail: str
     # Same as `x-request-id`.
     request_id: str
+    # The HTTP status.
     status: int
     # What the code means.
     title: str
@@ -1358,7 +1492,14 @@ class _ProblemRequired(TypedDict):
 
 class Problem(_ProblemRequired, total=False):
     # Every invalid field.
-    errors: list[ProblemErrors]
+    errors: list[FieldError]
+
+
+class FieldError(TypedDict):
+    # What is wrong and how to fix it.
+    detail: str
+    # The field, as in `address.lines[2]`.
+    field: str
 
 
 class _BatchResultResultsRequired(TypedDict):
@@ -1418,13 +1559,42 @@ class BatchRequest(TypedDict):
     requests: list[BatchCreate | BatchUpdate | BatchPut | BatchDelete | BatchGet]
 
 
+class WriteCost(TypedDict):
+    # What it costs on DynamoDB.
+    dynamodb: WriteCostDynamodb
+    # Rows of the table.
+    rows: list[WriteCostRows]
+    # Memberships in sets of tags, facets and lists that would change.
+    sets: int
+
+
+class WriteCostDynamodb(TypedDict):
+    # At on-demand prices.
+    dollars: float
+    # Units of capacity.
+    write_units: float
+
+
+class WriteCostRows(TypedDict):
+    # What would be done to it.
+    action: str
+    # The size of the row.
+    bytes: int
+    # Rows of indexes that would change with it.
+    index_rows: int
+    # The kind of row.
+    what: str
+    # What the row costs on DynamoDB.
+    write_units: int
+
+
 class _TransactionResultRequired(TypedDict):
     results: list[Contact | Method | Search | Attempt | Link | Job | None]
 
 
 class TransactionResult(_TransactionResultRequired, total=False):
-    # The query plan, what was read, and what it costs on DynamoDB, if requested.
-    explain: dict[str, Any]
+    # What would be written, and what it costs on DynamoDB, if requested.
+    explain: WriteCost
 
 
 class _ContactCreateNamedRequired(TypedDict):
@@ -1667,25 +1837,6 @@ class CreateSearch(_CreateSearchRequired, _CreateSearchOptional):
     pass
 
 
-_ToAppend_Required = TypedDict(
-    "_ToAppend_Required",
-    {
-        "$append": "list[str | Named]",
-    },
-)
-
-
-_ToAppend_Optional = TypedDict(
-    "_ToAppend_Optional",
-    {
-    }, total=False,
-)
-
-
-class ToAppend_(_ToAppend_Required, _ToAppend_Optional):
-    pass
-
-
 class SearchPatchNamed(TypedDict, total=False):
     # Apply the change only if the entity has this version; same as `If-Match`.
     version: str | None
@@ -1704,6 +1855,25 @@ class SearchPatchNamed(TypedDict, total=False):
     # A list of at most 20 values. Each value is the id of a `contact`, which must exist when it
     # is added. Kept when the target is deleted. `[]` by default.
     then: list[str | Named] | ToAppend_
+
+
+_ToAppend_Required = TypedDict(
+    "_ToAppend_Required",
+    {
+        "$append": "list[str | Named]",
+    },
+)
+
+
+_ToAppend_Optional = TypedDict(
+    "_ToAppend_Optional",
+    {
+    }, total=False,
+)
+
+
+class ToAppend_(_ToAppend_Required, _ToAppend_Optional):
+    pass
 
 
 class _UpdateSearchRequired(TypedDict):
@@ -2021,19 +2191,22 @@ class _CreateTokenResultRequired(TypedDict):
     id: str
     created: str
     name: str
-    role: Literal["reader", "writer", "admin"]
+    role: Literal["user", "reader", "writer", "admin"]
     # The bearer token to send.
     token: str
 
 
 class CreateTokenResult(_CreateTokenResultRequired, total=False):
     expires: str
+    roles: list[str]
+    subject: str
     tenant: str
 
 
 class _CreateTokenRequestRequired(TypedDict):
-    # Each role includes the permissions of the ones before it.
-    role: Literal["reader", "writer", "admin"]
+    # Each role includes the permissions of the ones before it. A user may do what the access
+    # rules of the model allow.
+    role: Literal["user", "reader", "writer", "admin"]
 
 
 class CreateTokenRequest(_CreateTokenRequestRequired, total=False):
@@ -2041,6 +2214,10 @@ class CreateTokenRequest(_CreateTokenRequestRequired, total=False):
     expires: str | int | datetime | None
     # The purpose of the token.
     name: str | None
+    # The roles of the user, as access rules of the model name them.
+    roles: list[str] | None
+    # The user that the token is of, if its role is `user`.
+    subject: str | None
     # The tenant that the token is limited to; all tenants if omitted.
     tenant: str | None
 
@@ -2049,11 +2226,13 @@ class _ListTokensResultItemsRequired(TypedDict):
     id: str
     created: str
     name: str
-    role: Literal["reader", "writer", "admin"]
+    role: Literal["user", "reader", "writer", "admin"]
 
 
 class ListTokensResultItems(_ListTokensResultItemsRequired, total=False):
     expires: str
+    roles: list[str]
+    subject: str
     tenant: str
 
 
@@ -2067,11 +2246,11 @@ _ContactPartOptional = TypedDict(
         # A text of 1 to 100 characters. Defaults to the tenant of the request.
         "domain": "str",
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # A text of 1 to 200 characters.
         "name": "str",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "dict[str, Any]",
     }, total=False,
 )
 
@@ -2096,7 +2275,7 @@ _MethodPartOptional = TypedDict(
         # `true` or `false`. `true` by default.
         "enabled": "bool",
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # One of `call`, `text`, `email`, `webhook`.
         "kind": "Literal[\"call\", \"text\", \"email\", \"webhook\"]",
         # A whole number, at least 0.
@@ -2104,7 +2283,7 @@ _MethodPartOptional = TypedDict(
         # A whole number from 0 to 31536000. `0` by default.
         "wait_seconds": "int",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "dict[str, Any]",
     }, total=False,
 )
 
@@ -2130,7 +2309,7 @@ _SearchPartOptional = TypedDict(
         # A list. Read-only: the service sets it. `[]` initially.
         "escalated": "list[str]",
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # A text of 1 to 2000 characters. Optional.
         "message": "str",
         # A whole number from 0 to 31536000. `300` by default.
@@ -2150,7 +2329,7 @@ _SearchPartOptional = TypedDict(
         # it is added. Kept when the target is deleted. `[]` by default.
         "then": "list[str]",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "dict[str, Any]",
     }, total=False,
 )
 
@@ -2176,7 +2355,7 @@ _AttemptPartOptional = TypedDict(
         # A text of 1 to 500 characters.
         "destination": "str",
         # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
+        "explain": "ReadCost",
         # One of `call`, `text`, `email`, `webhook`.
         "kind": "Literal[\"call\", \"text\", \"email\", \"webhook\"]",
         # A text.
@@ -2194,7 +2373,7 @@ _AttemptPartOptional = TypedDict(
         # One of `waiting`, `delivered`, `dropped`. `"waiting"` by default.
         "status": "Literal[\"waiting\", \"delivered\", \"dropped\"]",
         # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
+        "with": "dict[str, Any]",
     }, total=False,
 )
 
@@ -2206,76 +2385,55 @@ class AttemptPart(EntityKeys, _AttemptPartOptional):
 AttemptField = Literal["id", "version", "answer", "contact", "created", "delivered", "destination", "kind", "method", "name", "position", "reference", "search", "stage", "status"]
 
 
-_LinkPartOptional = TypedDict(
-    "_LinkPartOptional",
-    {
-        # A text. Optional.
-        "attempt": "str",
-        # A text of 1 to 100 characters.
-        "domain": "str",
-        # A time such as `2024-02-29T12:00:00Z`. The entity expires at this time.
-        "expires": "str",
-        # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
-        # A text.
-        "search": "str",
-        # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
-    }, total=False,
-)
-
-
-class LinkPart(EntityKeys, _LinkPartOptional):
-    pass
+class LinkPart(EntityKeys, total=False):
+    # A text. Optional.
+    attempt: str
+    # A text of 1 to 100 characters.
+    domain: str
+    # A time such as `2024-02-29T12:00:00Z`. The entity expires at this time.
+    expires: str
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
+    # A text.
+    search: str
 
 
 LinkField = Literal["id", "version", "attempt", "domain", "expires", "search"]
 
 
-_JobPartOptional = TypedDict(
-    "_JobPartOptional",
-    {
-        # A whole number, at least 0. `0` by default.
-        "attempts": "int",
-        # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
-        "created": "str",
-        # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
-        "due": "str",
-        # A time such as `2024-02-29T12:00:00Z`. Optional.
-        "ended": "str",
-        # A text. Optional.
-        "error": "str",
-        # A time such as `2024-02-29T12:00:00Z`. Optional. The entity expires at this time.
-        "expires": "str",
-        # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
-        # A whole number. Optional.
-        "holder": "int",
-        # A text of 1 to 200 characters.
-        "kind": "str",
-        # A text of 1 to 800 characters. Optional.
-        "lane": "str",
-        # A whole number from 0 to 16. Optional.
-        "overflow": "int",
-        # Any JSON value. Optional.
-        "payload": "Any",
-        # A whole number. Optional.
-        "place": "int",
-        # Any JSON value. Optional.
-        "result": "Any",
-        # One of `queued`, `waiting`, `running`, `done`, `failed`, `canceled`. `"waiting"` by
-        # default.
-        "status": "Literal[\"queued\", \"waiting\", \"running\", \"done\", \"failed\", \"canceled\"]",
-        # Any JSON value. Optional.
-        "tenant": "Any",
-        # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
-    }, total=False,
-)
-
-
-class JobPart(EntityKeys, _JobPartOptional):
-    pass
+class JobPart(EntityKeys, total=False):
+    # A whole number, at least 0. `0` by default.
+    attempts: int
+    # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
+    created: str
+    # A time such as `2024-02-29T12:00:00Z`. Defaults to the time of creation.
+    due: str
+    # A time such as `2024-02-29T12:00:00Z`. Optional.
+    ended: str
+    # A text. Optional.
+    error: str
+    # A time such as `2024-02-29T12:00:00Z`. Optional. The entity expires at this time.
+    expires: str
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
+    # A whole number. Optional.
+    holder: int
+    # A text of 1 to 200 characters.
+    kind: str
+    # A text of 1 to 800 characters. Optional.
+    lane: str
+    # A whole number from 0 to 16. Optional.
+    overflow: int
+    # Any JSON value. Optional.
+    payload: Any
+    # A whole number. Optional.
+    place: int
+    # Any JSON value. Optional.
+    result: Any
+    # One of `queued`, `waiting`, `running`, `done`, `failed`, `canceled`. `"waiting"` by default.
+    status: Literal["queued", "waiting", "running", "done", "failed", "canceled"]
+    # Any JSON value. Optional.
+    tenant: Any
 
 
 JobField = Literal["id", "version", "attempts", "created", "due", "ended", "error", "expires", "holder", "kind", "lane", "overflow", "payload", "place", "result", "status", "tenant"]

@@ -579,8 +579,14 @@ export class Query<T> implements PromiseLike<T> {
   }
 }
 
-/** What `only` returns: some fields of an entity. */
-export type Only<T, F extends keyof T> = Pick<T, F | (keyof T & ("id" | "version" | "with" | "explain"))>;
+/** What `only` returns: some fields of an entity, and related ones, of which fields can be chosen, too. */
+export type Only<T, F extends keyof T> =
+  & Pick<T, Exclude<F, "with"> | (keyof T & ("id" | "version" | "explain"))>
+  & ("with" extends keyof T ? { with?: Parts<Exclude<T["with" & keyof T], undefined>> } : unknown);
+
+/** The same with members that may be absent, at any depth. */
+export type Parts<T> =
+  T extends (infer I)[] ? Parts<I>[] : T extends object ? { [K in keyof T]?: Parts<T[K]> } : T;
 
 /** A field of a related entity: `author.name`. */
 export type RelatedField = `${string}.${string}`;
@@ -655,23 +661,6 @@ export class EntityPagesQuery<Q extends string, T> extends PagesQuery<Q, T> {
   }
 }
 
-export interface RelatedEntity {
-  id: string;
-  version: string;
-  [name: string]: unknown;
-}
-
-export interface RelatedPage {
-  items: RelatedEntity[];
-  next?: string;
-  [name: string]: unknown;
-}
-
-export interface RelatedCount {
-  count: number;
-  [name: string]: unknown;
-}
-
 export interface Contact {
   /** The id. */
   id: string;
@@ -680,11 +669,110 @@ export interface Contact {
   /** A text of 1 to 100 characters. Defaults to the tenant of the request. */
   domain: string;
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
   /** A text of 1 to 200 characters. */
   name: string;
   /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
+  with?: ContactWith;
+}
+
+export interface ReadCost {
+  /** Their bytes. */
+  bytes: number;
+  /** What it costs on DynamoDB. */
+  dynamodb: ReadCostDynamodb;
+  /** The lists that were read. */
+  lists: ReadCostLists[];
+  /** The requests to the store. */
+  requests: ReadCostRequests[];
+  /** Rows that were read. */
+  rows: number;
+}
+
+export interface ReadCostDynamodb {
+  /** At on-demand prices. */
+  dollars: number;
+  /** Units of capacity. */
+  read_units: number;
+}
+
+export interface ReadCostListsBound {
+  /** Bytes. */
+  bytes: number;
+  /** Rows. */
+  rows: number;
+}
+
+export interface ReadCostListsOneByOnePlanned {
+  /** At least. */
+  best: number;
+  /** At most. */
+  worst: number;
+}
+
+export interface ReadCostListsOneByOneTags {
+  /** At least. */
+  best: number;
+  /** At most. */
+  worst: number;
+}
+
+export interface ReadCostListsOneByOne {
+  /** Entities that are read after that. */
+  entities: number;
+  /** Reads of the lists in the plan. */
+  planned: ReadCostListsOneByOnePlanned;
+  /** Reads of the lists of all single tags. */
+  tags: ReadCostListsOneByOneTags;
+}
+
+export interface PlanStep {
+  /** The size of the list, if it is known. */
+  members?: number;
+  /** The parts of the step. */
+  parts?: PlanStep[];
+  /** What is done, or which list is read. */
+  step: string;
+}
+
+export interface ReadCostLists {
+  /** The most that the page can read. */
+  bound: ReadCostListsBound;
+  /** If each list were read in turn. */
+  one_by_one?: ReadCostListsOneByOne;
+  plan: PlanStep;
+}
+
+export interface ReadCostRequests {
+  /** Their bytes. */
+  bytes: number;
+  /** The operation of the store. */
+  call: string;
+  /** The index; null for the table itself. */
+  index: string | null;
+  /** What the request costs on DynamoDB. */
+  read_units: number;
+  /** Rows that were read. */
+  rows: number;
+}
+
+export interface ContactWith {
+  /** The beginning of the list `by_position` of it. */
+  "method.by_position"?: MethodPage;
+  /** Its first children of the kind `method`. */
+  methods?: MethodPage;
+  /** The beginning of the list `by_contact` of it. */
+  searches?: SearchPage;
+}
+
+export interface MethodPage {
+  /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
+  explain?: ReadCost;
+  items: Method[];
+  /** The `cursor` of the next page; absent at the end. */
+  next?: string;
+  /** The `cursor` of the previous page; absent on the first. */
+  previous?: string;
 }
 
 export interface Method {
@@ -704,7 +792,7 @@ export interface Method {
   /** `true` or `false`. `true` by default. */
   enabled: boolean;
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
   /** One of `call`, `text`, `email`, `webhook`. */
   kind: "call" | "text" | "email" | "webhook";
   /** A whole number, at least 0. */
@@ -712,7 +800,22 @@ export interface Method {
   /** A whole number from 0 to 31536000. `0` by default. */
   wait_seconds: number;
   /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
+  with?: MethodWith;
+}
+
+export interface MethodWith {
+  /** The `contact`; absent if there is none, or it is not visible. */
+  contact?: Contact;
+}
+
+export interface SearchPage {
+  /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
+  explain?: ReadCost;
+  items: Search[];
+  /** The `cursor` of the next page; absent at the end. */
+  next?: string;
+  /** The `cursor` of the previous page; absent on the first. */
+  previous?: string;
 }
 
 export interface Search {
@@ -731,7 +834,7 @@ export interface Search {
   /** A list. Read-only: the service sets it. `[]` initially. */
   escalated: string[];
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
   /** A text of 1 to 2000 characters. Optional. */
   message?: string;
   /** A whole number from 0 to 31536000. `300` by default. */
@@ -755,7 +858,26 @@ export interface Search {
    */
   then: string[];
   /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
+  with?: SearchWith;
+}
+
+export interface SearchWith {
+  /** The beginning of the list `by_search` of it. */
+  "attempt.by_search"?: AttemptPage;
+  /** Its first children of the kind `attempt`. */
+  attempts?: AttemptPage;
+  /** The `contact`; absent if there is none, or it is not visible. */
+  contact?: Contact;
+}
+
+export interface AttemptPage {
+  /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
+  explain?: ReadCost;
+  items: Attempt_[];
+  /** The `cursor` of the next page; absent at the end. */
+  next?: string;
+  /** The `cursor` of the previous page; absent on the first. */
+  previous?: string;
 }
 
 export interface Attempt_ {
@@ -774,7 +896,7 @@ export interface Attempt_ {
   /** A text of 1 to 500 characters. */
   destination: string;
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
   /** One of `call`, `text`, `email`, `webhook`. */
   kind: "call" | "text" | "email" | "webhook";
   /** A text. */
@@ -792,7 +914,12 @@ export interface Attempt_ {
   /** One of `waiting`, `delivered`, `dropped`. `"waiting"` by default. */
   status: "waiting" | "delivered" | "dropped";
   /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
+  with?: AttemptWith;
+}
+
+export interface AttemptWith {
+  /** The `search`; absent if there is none, or it is not visible. */
+  search?: Search;
 }
 
 export interface Link {
@@ -807,11 +934,9 @@ export interface Link {
   /** A time such as `2024-02-29T12:00:00Z`. The entity expires at this time. */
   expires: string;
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
   /** A text. */
   search: string;
-  /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
 }
 
 export interface Job {
@@ -832,7 +957,7 @@ export interface Job {
   /** A time such as `2024-02-29T12:00:00Z`. Optional. The entity expires at this time. */
   expires?: string;
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
   /** A whole number. Optional. */
   holder?: number;
   /** A text of 1 to 200 characters. */
@@ -851,8 +976,6 @@ export interface Job {
   status: "queued" | "waiting" | "running" | "done" | "failed" | "canceled";
   /** Any JSON value. Optional. */
   tenant?: unknown;
-  /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
 }
 
 export interface ContactCreate {
@@ -880,11 +1003,6 @@ export interface ContactReplace {
   name: string;
 }
 
-export interface BulkOperationFailures {
-  id: string;
-  problem: string;
-}
-
 export interface BulkOperation {
   id: string;
   /** Those that were changed or deleted. */
@@ -907,6 +1025,11 @@ export interface BulkOperation {
   state: "collecting" | "running" | "done" | "canceled" | "failed";
   /** Those that had the values of the patch already. */
   unchanged: number;
+}
+
+export interface BulkOperationFailures {
+  id: string;
+  problem: string;
 }
 
 export interface ContactPatchAll {
@@ -936,10 +1059,6 @@ export interface MethodCreate {
   wait_seconds?: number;
 }
 
-export interface ToAdd {
-  "$add": number;
-}
-
 export interface MethodPatch {
   /** Apply the change only if the entity has this version; same as `If-Match`. */
   version?: string | null;
@@ -960,6 +1079,10 @@ export interface MethodPatch {
   position?: number | ToAdd;
   /** A whole number from 0 to 31536000. `0` by default. */
   wait_seconds?: number | ToAdd;
+}
+
+export interface ToAdd {
+  "$add": number;
 }
 
 export interface MethodReplace {
@@ -1024,10 +1147,6 @@ export interface SearchCreate {
   then?: string[];
 }
 
-export interface ToAppend {
-  "$append": string[];
-}
-
 export interface SearchPatch {
   /** Apply the change only if the entity has this version; same as `If-Match`. */
   version?: string | null;
@@ -1048,6 +1167,10 @@ export interface SearchPatch {
    * added. Kept when the target is deleted. `[]` by default.
    */
   then?: string[] | ToAppend;
+}
+
+export interface ToAppend {
+  "$append": string[];
 }
 
 export interface SearchReplace {
@@ -1257,27 +1380,28 @@ export interface JobRescheduleRequest {
   due: string;
 }
 
-export interface ProblemErrors {
-  /** What is wrong and how to fix it. */
-  detail: string;
-  /** The field, as in `address.lines[2]`. */
-  field: string;
-}
-
 export interface Problem {
   /** Identifies the problem for programs. */
   code: ProblemCode;
   /** What is wrong and how to fix it, for people. */
   detail: string;
   /** Every invalid field. */
-  errors?: ProblemErrors[];
+  errors?: FieldError[];
   /** Same as `x-request-id`. */
   request_id: string;
+  /** The HTTP status. */
   status: number;
   /** What the code means. */
   title: string;
   /** `urn:keyloom:problem:` and the code. */
   type: string;
+}
+
+export interface FieldError {
+  /** What is wrong and how to fix it. */
+  detail: string;
+  /** The field, as in `address.lines[2]`. */
+  field: string;
 }
 
 export interface BatchResultResults {
@@ -1325,9 +1449,38 @@ export interface BatchRequest {
   requests: (BatchCreate | BatchUpdate | BatchPut | BatchDelete | BatchGet)[];
 }
 
+export interface WriteCost {
+  /** What it costs on DynamoDB. */
+  dynamodb: WriteCostDynamodb;
+  /** Rows of the table. */
+  rows: WriteCostRows[];
+  /** Memberships in sets of tags, facets and lists that would change. */
+  sets: number;
+}
+
+export interface WriteCostDynamodb {
+  /** At on-demand prices. */
+  dollars: number;
+  /** Units of capacity. */
+  write_units: number;
+}
+
+export interface WriteCostRows {
+  /** What would be done to it. */
+  action: string;
+  /** The size of the row. */
+  bytes: number;
+  /** Rows of indexes that would change with it. */
+  index_rows: number;
+  /** The kind of row. */
+  what: string;
+  /** What the row costs on DynamoDB. */
+  write_units: number;
+}
+
 export interface TransactionResult {
-  /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  /** What would be written, and what it costs on DynamoDB, if requested. */
+  explain?: WriteCost;
   results: (Contact | Method | Search | Attempt_ | Link | Job | null)[];
 }
 
@@ -1501,10 +1654,6 @@ export interface CreateSearch {
   document: SearchCreateNamed;
 }
 
-export interface ToAppend_ {
-  "$append": (string | Named)[];
-}
-
 export interface SearchPatchNamed {
   /** Apply the change only if the entity has this version; same as `If-Match`. */
   version?: string | null;
@@ -1525,6 +1674,10 @@ export interface SearchPatchNamed {
    * added. Kept when the target is deleted. `[]` by default.
    */
   then?: (string | Named)[] | ToAppend_;
+}
+
+export interface ToAppend_ {
+  "$append": (string | Named)[];
 }
 
 export interface UpdateSearch {
@@ -1770,7 +1923,9 @@ export interface CreateTokenResult {
   created: string;
   expires?: string;
   name: string;
-  role: "reader" | "writer" | "admin";
+  role: "user" | "reader" | "writer" | "admin";
+  roles?: string[];
+  subject?: string;
   tenant?: string;
   /** The bearer token to send. */
   token: string;
@@ -1781,8 +1936,15 @@ export interface CreateTokenRequest {
   expires?: string | number | Date | null;
   /** The purpose of the token. */
   name?: string | null;
-  /** Each role includes the permissions of the ones before it. */
-  role: "reader" | "writer" | "admin";
+  /**
+   * Each role includes the permissions of the ones before it. A user may do what the access rules
+   * of the model allow.
+   */
+  role: "user" | "reader" | "writer" | "admin";
+  /** The roles of the user, as access rules of the model name them. */
+  roles?: string[] | null;
+  /** The user that the token is of, if its role is `user`. */
+  subject?: string | null;
   /** The tenant that the token is limited to; all tenants if omitted. */
   tenant?: string | null;
 }
@@ -1792,7 +1954,9 @@ export interface ListTokensResultItems {
   created: string;
   expires?: string;
   name: string;
-  role: "reader" | "writer" | "admin";
+  role: "user" | "reader" | "writer" | "admin";
+  roles?: string[];
+  subject?: string;
   tenant?: string;
 }
 
@@ -2076,7 +2240,7 @@ export interface MethodReadParams {
 }
 
 export interface MethodListByPositionParams {
-  /** The contact. */
+  /** The id of a contact. */
   contact: string;
   /** The position, or bounds of it. */
   position?: number | Bounds<number>;
@@ -2094,7 +2258,7 @@ export interface MethodListByPositionParams {
 }
 
 export interface MethodUpdateAllByPositionParams {
-  /** The contact. */
+  /** The id of a contact. */
   contact: string;
   /** The position, or bounds of it. */
   position?: number | Bounds<number>;
@@ -2103,7 +2267,7 @@ export interface MethodUpdateAllByPositionParams {
 }
 
 export interface MethodDeleteAllByPositionParams {
-  /** The contact. */
+  /** The id of a contact. */
   contact: string;
   /** The position, or bounds of it. */
   position?: number | Bounds<number>;
@@ -2306,7 +2470,7 @@ export interface SearchReadParams {
 }
 
 export interface SearchListByContactParams {
-  /** The contact. */
+  /** The id of a contact. */
   contact: string;
   /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
@@ -2338,7 +2502,7 @@ export interface SearchChildrenAttemptsParams {
 }
 
 export interface SearchUpdateAllByContactParams {
-  /** The contact. */
+  /** The id of a contact. */
   contact: string;
   /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
@@ -2349,7 +2513,7 @@ export interface SearchUpdateAllByContactParams {
 }
 
 export interface SearchDeleteAllByContactParams {
-  /** The contact. */
+  /** The id of a contact. */
   contact: string;
   /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
@@ -2583,7 +2747,7 @@ export interface AttemptReadParams {
 }
 
 export interface AttemptListBySearchParams {
-  /** The search. */
+  /** The id of a search. */
   search: string;
   /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
@@ -2605,7 +2769,7 @@ export interface AttemptListBySearchParams {
 }
 
 export interface AttemptUpdateAllBySearchParams {
-  /** The search. */
+  /** The id of a search. */
   search: string;
   /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;
@@ -2618,7 +2782,7 @@ export interface AttemptUpdateAllBySearchParams {
 }
 
 export interface AttemptDeleteAllBySearchParams {
-  /** The search. */
+  /** The id of a search. */
   search: string;
   /** The created, or bounds of it. */
   created?: string | Date | Bounds<string | Date>;

@@ -618,38 +618,110 @@ ProblemCode = Literal[
 ]
 
 
-_TaskRequired = TypedDict(
-    "_TaskRequired",
-    {
-        # The id.
-        "id": "str",
-        # Changes on every write; `ETag` has it in quotes.
-        "version": "str",
-        # A text. `""` by default.
-        "description": "str",
-        # `true` or `false`. `false` by default.
-        "done": "bool",
-        # A text of 1 to 200 characters.
-        "name": "str",
-        # Tags. `{}` by default.
-        "tags": "dict[str, str]",
-    },
-)
+class _TaskRequired(TypedDict):
+    # The id.
+    id: str
+    # Changes on every write; `ETag` has it in quotes.
+    version: str
+    # A text. `""` by default.
+    description: str
+    # `true` or `false`. `false` by default.
+    done: bool
+    # A text of 1 to 200 characters.
+    name: str
+    # Tags. `{}` by default.
+    tags: dict[str, str]
 
 
-_TaskOptional = TypedDict(
-    "_TaskOptional",
-    {
-        # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
-        # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
-    }, total=False,
-)
+class Task(_TaskRequired, total=False):
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
 
 
-class Task(_TaskRequired, _TaskOptional):
-    pass
+class ReadCost(TypedDict):
+    # Their bytes.
+    bytes: int
+    # What it costs on DynamoDB.
+    dynamodb: ReadCostDynamodb
+    # The lists that were read.
+    lists: list[ReadCostLists]
+    # The requests to the store.
+    requests: list[ReadCostRequests]
+    # Rows that were read.
+    rows: int
+
+
+class ReadCostDynamodb(TypedDict):
+    # At on-demand prices.
+    dollars: float
+    # Units of capacity.
+    read_units: float
+
+
+class ReadCostListsBound(TypedDict):
+    # Bytes.
+    bytes: int
+    # Rows.
+    rows: int
+
+
+class ReadCostListsOneByOnePlanned(TypedDict):
+    # At least.
+    best: int
+    # At most.
+    worst: int
+
+
+class ReadCostListsOneByOneTags(TypedDict):
+    # At least.
+    best: int
+    # At most.
+    worst: int
+
+
+class ReadCostListsOneByOne(TypedDict):
+    # Entities that are read after that.
+    entities: int
+    # Reads of the lists in the plan.
+    planned: ReadCostListsOneByOnePlanned
+    # Reads of the lists of all single tags.
+    tags: ReadCostListsOneByOneTags
+
+
+class _PlanStepRequired(TypedDict):
+    # What is done, or which list is read.
+    step: str
+
+
+class PlanStep(_PlanStepRequired, total=False):
+    # The size of the list, if it is known.
+    members: int
+    # The parts of the step.
+    parts: list[PlanStep]
+
+
+class _ReadCostListsRequired(TypedDict):
+    # The most that the page can read.
+    bound: ReadCostListsBound
+    plan: PlanStep
+
+
+class ReadCostLists(_ReadCostListsRequired, total=False):
+    # If each list were read in turn.
+    one_by_one: ReadCostListsOneByOne
+
+
+class ReadCostRequests(TypedDict):
+    # Their bytes.
+    bytes: int
+    # The operation of the store.
+    call: str
+    # The index; null for the table itself.
+    index: str | None
+    # What the request costs on DynamoDB.
+    read_units: float
+    # Rows that were read.
+    rows: int
 
 
 class _TaskCreateRequired(TypedDict):
@@ -705,11 +777,6 @@ class TaskTagsAllItem(TypedDict):
     key: str
 
 
-class BulkOperationFailures(TypedDict):
-    id: str
-    problem: str
-
-
 class _BulkOperationRequired(TypedDict):
     id: str
     # Those that were changed or deleted.
@@ -737,6 +804,11 @@ class BulkOperation(_BulkOperationRequired, total=False):
     problem: str
 
 
+class BulkOperationFailures(TypedDict):
+    id: str
+    problem: str
+
+
 class TaskPatchAll(TypedDict, total=False):
     # A text. `""` by default.
     description: str
@@ -748,13 +820,6 @@ class TaskPatchAll(TypedDict, total=False):
     tags: dict[str, str | None]
 
 
-class ProblemErrors(TypedDict):
-    # What is wrong and how to fix it.
-    detail: str
-    # The field, as in `address.lines[2]`.
-    field: str
-
-
 class _ProblemRequired(TypedDict):
     # Identifies the problem for programs.
     code: ProblemCode
@@ -762,6 +827,7 @@ class _ProblemRequired(TypedDict):
     detail: str
     # Same as `x-request-id`.
     request_id: str
+    # The HTTP status.
     status: int
     # What the code means.
     title: str
@@ -771,7 +837,14 @@ class _ProblemRequired(TypedDict):
 
 class Problem(_ProblemRequired, total=False):
     # Every invalid field.
-    errors: list[ProblemErrors]
+    errors: list[FieldError]
+
+
+class FieldError(TypedDict):
+    # What is wrong and how to fix it.
+    detail: str
+    # The field, as in `address.lines[2]`.
+    field: str
 
 
 class _BatchResultResultsRequired(TypedDict):
@@ -831,13 +904,42 @@ class BatchRequest(TypedDict):
     requests: list[BatchCreate | BatchUpdate | BatchPut | BatchDelete | BatchGet]
 
 
+class WriteCost(TypedDict):
+    # What it costs on DynamoDB.
+    dynamodb: WriteCostDynamodb
+    # Rows of the table.
+    rows: list[WriteCostRows]
+    # Memberships in sets of tags, facets and lists that would change.
+    sets: int
+
+
+class WriteCostDynamodb(TypedDict):
+    # At on-demand prices.
+    dollars: float
+    # Units of capacity.
+    write_units: float
+
+
+class WriteCostRows(TypedDict):
+    # What would be done to it.
+    action: str
+    # The size of the row.
+    bytes: int
+    # Rows of indexes that would change with it.
+    index_rows: int
+    # The kind of row.
+    what: str
+    # What the row costs on DynamoDB.
+    write_units: int
+
+
 class _TransactionResultRequired(TypedDict):
     results: list[Task | None]
 
 
 class TransactionResult(_TransactionResultRequired, total=False):
-    # The query plan, what was read, and what it costs on DynamoDB, if requested.
-    explain: dict[str, Any]
+    # What would be written, and what it costs on DynamoDB, if requested.
+    explain: WriteCost
 
 
 class _TaskCreateNamedRequired(TypedDict):
@@ -942,19 +1044,22 @@ class _CreateTokenResultRequired(TypedDict):
     id: str
     created: str
     name: str
-    role: Literal["reader", "writer", "admin"]
+    role: Literal["user", "reader", "writer", "admin"]
     # The bearer token to send.
     token: str
 
 
 class CreateTokenResult(_CreateTokenResultRequired, total=False):
     expires: str
+    roles: list[str]
+    subject: str
     tenant: str
 
 
 class _CreateTokenRequestRequired(TypedDict):
-    # Each role includes the permissions of the ones before it.
-    role: Literal["reader", "writer", "admin"]
+    # Each role includes the permissions of the ones before it. A user may do what the access
+    # rules of the model allow.
+    role: Literal["user", "reader", "writer", "admin"]
 
 
 class CreateTokenRequest(_CreateTokenRequestRequired, total=False):
@@ -962,6 +1067,10 @@ class CreateTokenRequest(_CreateTokenRequestRequired, total=False):
     expires: str | int | datetime | None
     # The purpose of the token.
     name: str | None
+    # The roles of the user, as access rules of the model name them.
+    roles: list[str] | None
+    # The user that the token is of, if its role is `user`.
+    subject: str | None
     # The tenant that the token is limited to; all tenants if omitted.
     tenant: str | None
 
@@ -970,11 +1079,13 @@ class _ListTokensResultItemsRequired(TypedDict):
     id: str
     created: str
     name: str
-    role: Literal["reader", "writer", "admin"]
+    role: Literal["user", "reader", "writer", "admin"]
 
 
 class ListTokensResultItems(_ListTokensResultItemsRequired, total=False):
     expires: str
+    roles: list[str]
+    subject: str
     tenant: str
 
 
@@ -982,27 +1093,17 @@ class ListTokensResult(TypedDict):
     items: list[ListTokensResultItems]
 
 
-_TaskPartOptional = TypedDict(
-    "_TaskPartOptional",
-    {
-        # A text. `""` by default.
-        "description": "str",
-        # `true` or `false`. `false` by default.
-        "done": "bool",
-        # The query plan, what was read, and what it costs on DynamoDB, if requested.
-        "explain": "dict[str, Any]",
-        # A text of 1 to 200 characters.
-        "name": "str",
-        # Tags. `{}` by default.
-        "tags": "dict[str, str]",
-        # Related entities and counts of them, if requested.
-        "with": "dict[str, dict[str, Any]]",
-    }, total=False,
-)
-
-
-class TaskPart(EntityKeys, _TaskPartOptional):
-    pass
+class TaskPart(EntityKeys, total=False):
+    # A text. `""` by default.
+    description: str
+    # `true` or `false`. `false` by default.
+    done: bool
+    # The query plan, what was read, and what it costs on DynamoDB, if requested.
+    explain: ReadCost
+    # A text of 1 to 200 characters.
+    name: str
+    # Tags. `{}` by default.
+    tags: dict[str, str]
 
 
 TaskField = Literal["id", "version", "description", "done", "name", "tags"]

@@ -579,8 +579,14 @@ export class Query<T> implements PromiseLike<T> {
   }
 }
 
-/** What `only` returns: some fields of an entity. */
-export type Only<T, F extends keyof T> = Pick<T, F | (keyof T & ("id" | "version" | "with" | "explain"))>;
+/** What `only` returns: some fields of an entity, and related ones, of which fields can be chosen, too. */
+export type Only<T, F extends keyof T> =
+  & Pick<T, Exclude<F, "with"> | (keyof T & ("id" | "version" | "explain"))>
+  & ("with" extends keyof T ? { with?: Parts<Exclude<T["with" & keyof T], undefined>> } : unknown);
+
+/** The same with members that may be absent, at any depth. */
+export type Parts<T> =
+  T extends (infer I)[] ? Parts<I>[] : T extends object ? { [K in keyof T]?: Parts<T[K]> } : T;
 
 /** A field of a related entity: `author.name`. */
 export type RelatedField = `${string}.${string}`;
@@ -655,23 +661,6 @@ export class EntityPagesQuery<Q extends string, T> extends PagesQuery<Q, T> {
   }
 }
 
-export interface RelatedEntity {
-  id: string;
-  version: string;
-  [name: string]: unknown;
-}
-
-export interface RelatedPage {
-  items: RelatedEntity[];
-  next?: string;
-  [name: string]: unknown;
-}
-
-export interface RelatedCount {
-  count: number;
-  [name: string]: unknown;
-}
-
 export interface Task {
   /** The id. */
   id: string;
@@ -682,13 +671,91 @@ export interface Task {
   /** `true` or `false`. `false` by default. */
   done: boolean;
   /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  explain?: ReadCost;
   /** A text of 1 to 200 characters. */
   name: string;
   /** Tags. `{}` by default. */
   tags: { [name: string]: string };
-  /** Related entities and counts of them, if requested. */
-  with?: { [name: string]: RelatedEntity | RelatedPage | RelatedCount };
+}
+
+export interface ReadCost {
+  /** Their bytes. */
+  bytes: number;
+  /** What it costs on DynamoDB. */
+  dynamodb: ReadCostDynamodb;
+  /** The lists that were read. */
+  lists: ReadCostLists[];
+  /** The requests to the store. */
+  requests: ReadCostRequests[];
+  /** Rows that were read. */
+  rows: number;
+}
+
+export interface ReadCostDynamodb {
+  /** At on-demand prices. */
+  dollars: number;
+  /** Units of capacity. */
+  read_units: number;
+}
+
+export interface ReadCostListsBound {
+  /** Bytes. */
+  bytes: number;
+  /** Rows. */
+  rows: number;
+}
+
+export interface ReadCostListsOneByOnePlanned {
+  /** At least. */
+  best: number;
+  /** At most. */
+  worst: number;
+}
+
+export interface ReadCostListsOneByOneTags {
+  /** At least. */
+  best: number;
+  /** At most. */
+  worst: number;
+}
+
+export interface ReadCostListsOneByOne {
+  /** Entities that are read after that. */
+  entities: number;
+  /** Reads of the lists in the plan. */
+  planned: ReadCostListsOneByOnePlanned;
+  /** Reads of the lists of all single tags. */
+  tags: ReadCostListsOneByOneTags;
+}
+
+export interface PlanStep {
+  /** The size of the list, if it is known. */
+  members?: number;
+  /** The parts of the step. */
+  parts?: PlanStep[];
+  /** What is done, or which list is read. */
+  step: string;
+}
+
+export interface ReadCostLists {
+  /** The most that the page can read. */
+  bound: ReadCostListsBound;
+  /** If each list were read in turn. */
+  one_by_one?: ReadCostListsOneByOne;
+  plan: PlanStep;
+}
+
+export interface ReadCostRequests {
+  /** Their bytes. */
+  bytes: number;
+  /** The operation of the store. */
+  call: string;
+  /** The index; null for the table itself. */
+  index: string | null;
+  /** What the request costs on DynamoDB. */
+  read_units: number;
+  /** Rows that were read. */
+  rows: number;
 }
 
 export interface TaskCreate {
@@ -738,11 +805,6 @@ export interface TaskTagsAllItem {
   key: string;
 }
 
-export interface BulkOperationFailures {
-  id: string;
-  problem: string;
-}
-
 export interface BulkOperation {
   id: string;
   /** Those that were changed or deleted. */
@@ -767,6 +829,11 @@ export interface BulkOperation {
   unchanged: number;
 }
 
+export interface BulkOperationFailures {
+  id: string;
+  problem: string;
+}
+
 export interface TaskPatchAll {
   /** A text. `""` by default. */
   description?: string;
@@ -778,27 +845,28 @@ export interface TaskPatchAll {
   tags?: { [name: string]: string | null };
 }
 
-export interface ProblemErrors {
-  /** What is wrong and how to fix it. */
-  detail: string;
-  /** The field, as in `address.lines[2]`. */
-  field: string;
-}
-
 export interface Problem {
   /** Identifies the problem for programs. */
   code: ProblemCode;
   /** What is wrong and how to fix it, for people. */
   detail: string;
   /** Every invalid field. */
-  errors?: ProblemErrors[];
+  errors?: FieldError[];
   /** Same as `x-request-id`. */
   request_id: string;
+  /** The HTTP status. */
   status: number;
   /** What the code means. */
   title: string;
   /** `urn:keyloom:problem:` and the code. */
   type: string;
+}
+
+export interface FieldError {
+  /** What is wrong and how to fix it. */
+  detail: string;
+  /** The field, as in `address.lines[2]`. */
+  field: string;
 }
 
 export interface BatchResultResults {
@@ -846,9 +914,38 @@ export interface BatchRequest {
   requests: (BatchCreate | BatchUpdate | BatchPut | BatchDelete | BatchGet)[];
 }
 
+export interface WriteCost {
+  /** What it costs on DynamoDB. */
+  dynamodb: WriteCostDynamodb;
+  /** Rows of the table. */
+  rows: WriteCostRows[];
+  /** Memberships in sets of tags, facets and lists that would change. */
+  sets: number;
+}
+
+export interface WriteCostDynamodb {
+  /** At on-demand prices. */
+  dollars: number;
+  /** Units of capacity. */
+  write_units: number;
+}
+
+export interface WriteCostRows {
+  /** What would be done to it. */
+  action: string;
+  /** The size of the row. */
+  bytes: number;
+  /** Rows of indexes that would change with it. */
+  index_rows: number;
+  /** The kind of row. */
+  what: string;
+  /** What the row costs on DynamoDB. */
+  write_units: number;
+}
+
 export interface TransactionResult {
-  /** The query plan, what was read, and what it costs on DynamoDB, if requested. */
-  explain?: { [name: string]: unknown };
+  /** What would be written, and what it costs on DynamoDB, if requested. */
+  explain?: WriteCost;
   results: (Task | null)[];
 }
 
@@ -925,7 +1022,9 @@ export interface CreateTokenResult {
   created: string;
   expires?: string;
   name: string;
-  role: "reader" | "writer" | "admin";
+  role: "user" | "reader" | "writer" | "admin";
+  roles?: string[];
+  subject?: string;
   tenant?: string;
   /** The bearer token to send. */
   token: string;
@@ -936,8 +1035,15 @@ export interface CreateTokenRequest {
   expires?: string | number | Date | null;
   /** The purpose of the token. */
   name?: string | null;
-  /** Each role includes the permissions of the ones before it. */
-  role: "reader" | "writer" | "admin";
+  /**
+   * Each role includes the permissions of the ones before it. A user may do what the access rules
+   * of the model allow.
+   */
+  role: "user" | "reader" | "writer" | "admin";
+  /** The roles of the user, as access rules of the model name them. */
+  roles?: string[] | null;
+  /** The user that the token is of, if its role is `user`. */
+  subject?: string | null;
   /** The tenant that the token is limited to; all tenants if omitted. */
   tenant?: string | null;
 }
@@ -947,7 +1053,9 @@ export interface ListTokensResultItems {
   created: string;
   expires?: string;
   name: string;
-  role: "reader" | "writer" | "admin";
+  role: "user" | "reader" | "writer" | "admin";
+  roles?: string[];
+  subject?: string;
   tenant?: string;
 }
 
@@ -992,7 +1100,7 @@ export interface TaskListOpenParams {
 }
 
 export interface TaskTagsOfKeyAllParams {
-  /** The id. */
+  /** The key of the tags. */
   key: string;
   /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];
@@ -1005,7 +1113,7 @@ export interface TaskTagsOfKeyAllParams {
 }
 
 export interface TaskTagsOfKeyOpenParams {
-  /** The id. */
+  /** The key of the tags. */
   key: string;
   /** Tags, each made by a function of this module. All of them must match. */
   tag?: string | string[];

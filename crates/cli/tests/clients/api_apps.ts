@@ -18,6 +18,10 @@ async function tasks(baseUrl: string) {
   check(read.data?.name === 'wash up' && read.data.done === false, 'it is read');
   const list = await client.GET('/tasks', { params: { query: { tag: ['priority:high'], total: true } } });
   check(list.data?.items[0]?.id === made.data.id && list.data.total === 1, 'it is in the list');
+  const params = { path: { id: made.data.id } };
+  const deleted = await client.DELETE('/tasks/{id}', { params });
+  const gone = await client.GET('/tasks/{id}', { params });
+  check(deleted.response.status === 204 && gone.error?.code === 'not-found', 'it is deleted');
 }
 
 async function comments(baseUrl: string) {
@@ -31,6 +35,10 @@ async function comments(baseUrl: string) {
     params: { path: { product: '1' }, query: { rating: [4, 5] } },
   });
   check(list.data?.items[0]?.id === made.data.id, 'it is in the list');
+  const params = { path: { id: made.data.id } };
+  const deleted = await client.DELETE('/comments/{id}', { params });
+  const gone = await client.GET('/comments/{id}', { params });
+  check(deleted.response.status === 204 && gone.error?.code === 'not-found', 'it is deleted');
 }
 
 async function oncall(baseUrl: string) {
@@ -41,6 +49,10 @@ async function oncall(baseUrl: string) {
   check(read.data?.name === 'Ann', 'it is read');
   const list = await client.GET('/contacts');
   check(list.data?.items[0]?.id === made.data.id, 'it is in the list');
+  const params = { path: { id: made.data.id } };
+  const deleted = await client.DELETE('/contacts/{id}', { params });
+  const gone = await client.GET('/contacts/{id}', { params });
+  check(deleted.response.status === 204 && gone.error?.code === 'not-found', 'it is deleted');
 }
 
 const apps: Record<string, (baseUrl: string) => Promise<void>> = { tasks, comments, oncall };

@@ -45,7 +45,36 @@ def main():
     page = call(list_name, *list_arguments)
     assert [one.id for one in page.items] == [made.id], page
     problem = call(f"read_{entity}", "nobody")
+    assert isinstance(problem, models.Problem) and problem.code == "not-found", problem
+    if app == "kitchen":
+        with_category(models, client, made)
+    else:
+        delete(call, entity, made)
+
+
+def delete(call, entity, made):
+    """Deletes an entity: it cannot be read any more."""
+    assert call(f"delete_{entity}", made.id) is None
+    problem = call(f"read_{entity}", made.id)
     assert problem.code == "not-found", problem
+
+
+def with_category(models, client, category):
+    """An ingredient is read together with its category, and both are deleted."""
+
+    def call(entity, name, *arguments, **named):
+        module = importlib.import_module(f"kitchen_client.api.{entity}.{name}_{entity}")
+        return module.sync(*arguments, client=client, **named)
+
+    new = models.IngredientCreate(name="noodles", category=category.id)
+    made = call("ingredient", "create", body=new)
+    read = call("ingredient", "read", made.id, with_="category")
+    related = read.with_.category
+    assert isinstance(related, models.Category) and related.name == category.name, read
+    problem = call("category", "delete", category.id)
+    assert problem.code == "in-use", problem
+    for entity, one in [("ingredient", made), ("category", category)]:
+        delete(lambda name, *rest: call(entity, name.removesuffix(f"_{entity}"), *rest), entity, one)
 
 
 if __name__ == "__main__":

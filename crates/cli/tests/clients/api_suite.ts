@@ -19,12 +19,26 @@ check(category.name === 'pasta' && category.shop_order === 2, 'it is what was gi
 
 const noodles = { name: 'noodles', category: category.id };
 const ingredient = await client.POST('/ingredients', { body: noodles });
-check(ingredient.data?.category === category.id, 'an ingredient is made in it');
+check(ingredient.data !== undefined, 'an ingredient is made');
+check(ingredient.data.category === category.id, 'it is in the category');
 
 const list = await client.GET('/categories/{category}/ingredients', {
   params: { path: { category: category.id }, query: { limit: 10, name: ['>=n', '<o'] } },
 });
 check(list.data?.items.length === 1 && list.data.next === undefined, 'it is in the list');
+
+const related = await client.GET('/ingredients/{id}', {
+  params: { path: { id: ingredient.data.id }, query: { with: 'category' } },
+});
+const shelf: string | undefined = related.data?.with?.category?.name;
+check(shelf === 'pasta', 'an ingredient is read with its category');
+const whole = await client.GET('/categories/{id}', {
+  params: { path: { id: category.id }, query: { with: 'ingredients', explain: true } },
+});
+const below: string | undefined = whole.data?.with?.ingredients?.items[0]?.name;
+check(below === 'noodles', 'a category is read with its ingredients');
+const units: number | undefined = whole.data?.explain?.dynamodb.read_units;
+check(units !== undefined && units > 0, 'the cost of a read has a type');
 
 const id = category.id;
 const renamed = await client.PATCH('/categories/{id}', {

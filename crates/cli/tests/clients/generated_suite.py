@@ -162,7 +162,14 @@ def relations(client: kitchen.Client) -> None:
     children = client.category.children_ingredients(category["id"]).get()
     assert [one["name"] for one in children.items] == ["spaghetti"]
     listed = client.ingredient.list_by_category(category=category["id"], with_=["category"]).get()
-    assert listed.items[0]["with"]["category"] == category
+    shelf: str = listed.items[0]["with"]["category"]["name"]
+    assert listed.items[0]["with"]["category"] == category and shelf == category["name"]
+    query = client.category.read(category["id"], with_=["ingredients"], explain=True)
+    whole = query.get()
+    first: str = whole["with"]["ingredients"]["items"][0]["name"]
+    assert first == listed.items[0]["name"] and whole["explain"]["dynamodb"]["read_units"] > 0
+    part = query.only("name", related=["ingredients.name"]).get()
+    assert part["with"]["ingredients"]["items"][0]["name"] == first
     taken = refused(lambda: client.category.create({"name": "pasta", "shop_order": 2}))
     assert taken.code == "taken"
     assert refused(lambda: client.category.delete(category["id"])).code == "in-use"

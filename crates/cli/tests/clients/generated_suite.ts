@@ -170,7 +170,18 @@ async function relations(client: kitchen.Client): Promise<void> {
   const children = await client.category.childrenIngredients(category.id);
   assert.deepEqual(children.items.map((one) => one.name), ["spaghetti"]);
   const listed = await client.ingredient.listByCategory({ category: category.id, with: ["category"] });
-  assert.deepEqual(listed.items[0]?.with?.["category"], category);
+  assert.deepEqual(listed.items[0]?.with?.category, category);
+  const shelf: string | undefined = listed.items[0]?.with?.category?.name;
+  assert.equal(shelf, category.name);
+  const query = client.category.read(category.id, { with: ["ingredients"], explain: true });
+  const whole = await query;
+  const amount: number | undefined = whole.with?.ingredients?.items.length;
+  assert.equal(amount, listed.items.length);
+  assert.ok((whole.explain?.dynamodb.read_units ?? 0) > 0);
+  const part = await query.only("name", "ingredients.name");
+  assert.equal(part.with?.ingredients?.items?.[0]?.name, whole.with?.ingredients?.items[0]?.name);
+  // @ts-expect-error Nothing of this name is related to it.
+  assert.equal(whole.with?.recipes, undefined);
   const taken = await refused(client.category.create({ name: "pasta", shop_order: 2 }));
   assert.equal(taken.code, "taken");
   const inUse = await refused(client.category.delete(category.id));

@@ -55,7 +55,10 @@ fn invalid_tokens_are_refused_and_nothing_is_created() {
     let (data, _) = places("no-tokens");
     let cases: &[(&[&str], &str)] = &[
         (&["create", "--data", &data], "--role <ROLE>"),
-        (&["create", "--data", &data, "--role", "god"], "possible values: reader, writer, admin"),
+        (
+            &["create", "--data", &data, "--role", "god"],
+            "possible values: user, reader, writer, admin",
+        ),
         (
             &["create", "--data", &data, "--role", "admin", "--tenant", "a"],
             "An admin token cannot be limited to a tenant",
@@ -119,8 +122,13 @@ fn shared_tokens(directory: &Path, model: &str) -> String {
     }
     let (clock, entropy) = (Arc::new(SystemClock), Arc::new(SystemEntropy));
     let tokens = block_on(Tokens::open(engine, "keyloom", clock, entropy)).unwrap();
-    let request =
-        TokenRequest { role: Role::Admin, tenant: None, name: "of both".to_owned(), expires: None };
+    let request = TokenRequest {
+        role: Role::Admin,
+        user: None,
+        tenant: None,
+        name: "of both".to_owned(),
+        expires: None,
+    };
     block_on(tokens.create(request)).unwrap().1
 }
 

@@ -6,10 +6,13 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod access;
 mod browser;
 mod clients;
+mod documents;
 mod foreign;
 mod generated;
+mod lints;
 mod openapi;
 mod oracles;
 mod remote;

@@ -6,10 +6,11 @@ use hyper::http::request::Parts;
 use keyloom_model::Model;
 
 use super::caller::Caller;
+use super::issuers::Unidentified;
 use super::operation::{Access, Operation};
 use super::problem::{Kind, Problem};
 use super::reserved::{LIVE, shown};
-use super::tokens::Tokens;
+use super::tokens::{Bearer, Tokens};
 use crate::http::host::is_loopback;
 
 /// The cookie that can hold a token.
@@ -26,8 +27,11 @@ pub(super) struct OperatorRequest {
 
 /// Checks that a caller may run an operation.
 pub(super) fn check(caller: &Caller, operation: &Operation, model: &Model) -> Result<(), Problem> {
-    let Access::Role(needed) = operation.access() else { return Ok(()) };
-    caller.check_role(needed)?;
+    match operation.access() {
+        Access::Public => return Ok(()),
+        Access::Role(needed) => caller.check_role(needed)?,
+        Access::Data(needed) => caller.check_data_role(needed)?,
+    }
     if let Some(entity) = operation.action.entity() {
         caller.check_jobs(model, entity)?;
     }
@@ -80,12 +84,17 @@ pub(super) async fn identify(
                       create`.";
         return Err(Problem::new(Kind::Unauthorized, detail));
     };
-    match tokens.find(&given).await? {
-        Some(token) => Caller::with_token(token, headers),
-        None => {
-            let detail = "The token is invalid, expired or revoked: ask the operator of the server \
-                          for a new one.";
+    match tokens.identify(&given).await? {
+        Bearer::Token(token) => Caller::with_token(token, headers),
+        Bearer::User(identity) => Caller::with_identity(identity, headers),
+        Bearer::Unknown(Unidentified::Invalid(why)) => {
+            let detail = format!("The token is invalid. {why}");
             Err(Problem::new(Kind::Unauthorized, detail))
+        }
+        Bearer::Unknown(Unidentified::NoKeys { issuer, cause }) => {
+            let detail =
+                format!("The keys of the issuer `{issuer}` cannot be fetched: retry later.");
+            Err(Problem::new(Kind::Busy, detail).with_cause(cause))
         }
     }
 }

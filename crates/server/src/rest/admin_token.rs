@@ -95,5 +95,11 @@ impl Tokens {
 }
 
 fn request() -> TokenRequest {
-    TokenRequest { role: Role::Admin, tenant: None, name: NAME.to_owned(), expires: None }
+    TokenRequest {
+        role: Role::Admin,
+        user: None,
+        tenant: None,
+        name: NAME.to_owned(),
+        expires: None,
+    }
 }

@@ -42,6 +42,7 @@ fn kind(error: &Error) -> Kind {
             Kind::TenantNeeded
         }
         Error::NotFound { .. } => Kind::NotFound,
+        Error::Forbidden { .. } => Kind::Forbidden,
         Error::UniqueViolation { .. } => Kind::Taken,
         Error::Exists { .. } => Kind::Exists,
         Error::InUse { .. } => Kind::InUse,

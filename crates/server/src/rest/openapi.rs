@@ -3,6 +3,9 @@
 mod answer;
 mod body;
 mod bulk;
+mod component;
+mod cost;
+mod count;
 mod describe;
 mod description;
 mod document;
@@ -11,19 +14,25 @@ mod field;
 mod headers;
 mod links;
 mod parameter;
+mod problem_schema;
 mod problems;
+mod related;
 mod security;
 mod sentence;
 mod token;
+mod who;
 
 pub(super) use answer::Answer;
 pub(super) use body::Body;
-pub(super) use bulk::{bulk_operation, bulk_operations};
+pub(super) use bulk::bulk_operations;
+pub(super) use component::component;
+pub(super) use cost::{explained, explained_change};
+pub(super) use count::CountSchema;
 pub(super) use describe::{Described, describe};
-pub(super) use description::{Description, Group, PathValues, TakenId};
+pub(super) use description::{Description, Group, PathValue, PathValues, TakenId};
 pub(super) use document::document;
-pub(super) use entity::{explained, or_named, reference, shown_or_part};
-pub(super) use field::{Form, id, schema, with};
+pub(super) use entity::{or_named, reference, shown_or_part};
+pub(super) use field::{Form, any_object, any_value, id, object, one_text, schema, with};
 pub(super) use headers::{AnswerHeader, header, if_changed, if_match, version_tags};
 pub(super) use parameter::{
     Location, Parameter, Values, cursor, field_names, flag, limit, of_queries, of_searches,

@@ -10,7 +10,7 @@ use std::pin::Pin;
 
 use hyper::Method;
 use keyloom::bulk::BulkKind;
-use keyloom_model::{EntityId, Model};
+use keyloom_model::{Entity, EntityId, Grantees, Model};
 
 use super::call::{Call, Reply};
 use super::openapi::Description;
@@ -39,6 +39,11 @@ pub(crate) trait Action: fmt::Debug + Send + Sync {
     /// The entity whose documents it takes or returns, if they are of one kind.
     fn entity(&self) -> Option<EntityId> {
         None
+    }
+
+    /// The access rules of its entity that it is for.
+    fn grantees<'m>(&self, _: &'m Entity) -> Vec<&'m Grantees> {
+        vec![]
     }
 
     /// Its documentation, parameters and responses.
@@ -99,6 +104,18 @@ pub(crate) enum Access {
     Public,
     /// Callers with at least this role.
     Role(Role),
+    /// The same, and users as far as the access rules of the model allow.
+    Data(Role),
+}
+
+impl Access {
+    /// The least role of a caller whom no rules limit; none if anybody may run it.
+    pub(crate) fn role(self) -> Option<Role> {
+        match self {
+            Access::Public => None,
+            Access::Role(role) | Access::Data(role) => Some(role),
+        }
+    }
 }
 
 impl Operation {
@@ -117,7 +134,7 @@ impl Operation {
 
     /// The entity whose data it changes.
     pub(crate) fn changes(&self) -> Option<EntityId> {
-        self.action.entity().filter(|_| self.access() == Access::Role(Role::Writer))
+        self.action.entity().filter(|_| self.access().role() == Some(Role::Writer))
     }
 
     /// The values of the path parameters of a request, in order.

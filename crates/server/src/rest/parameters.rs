@@ -11,7 +11,7 @@
 //! that can be absent, `!*` is none.
 
 use keyloom::{Db, Filter, ListQuery, Value};
-use keyloom_model::{Entity, Field, FieldId, FieldType, ListId, Presence, Search};
+use keyloom_model::{Entity, Field, FieldId, FieldType, Grantees, ListId, Presence, Search};
 use keyloom_query::{Candidates, Chosen, ChosenList, Comparison, Condition};
 
 use super::call::{Call, bad_parameter, cut};
@@ -60,7 +60,10 @@ impl PathQueries {
         paging: &[&str],
     ) -> Result<Requested, Problem> {
         let Given { conditions, filters } = self.given(entity, call, paging)?;
-        match self.candidates(entity).choose(&conditions, !filters.is_empty()) {
+        let chosen = self.choose_for(entity, call, &conditions, |candidates, conditions| {
+            candidates.choose(conditions, !filters.is_empty())
+        });
+        match chosen {
             Some(Chosen::Unique(values)) => Ok(Requested::Find(values)),
             Some(Chosen::List(chosen)) => {
                 let list = RequestedList::new(&call.db, entity, chosen).filtered(filters);
@@ -78,14 +81,44 @@ impl PathQueries {
         paging: &[&str],
     ) -> Result<RequestedList, Problem> {
         let Given { conditions, filters } = self.given(entity, call, paging)?;
-        match self.candidates(entity).choose_list(&conditions) {
+        let chosen = self.choose_for(entity, call, &conditions, |candidates, conditions| {
+            candidates.choose_list(conditions)
+        });
+        match chosen {
             Some(chosen) => Ok(RequestedList::new(&call.db, entity, chosen).filtered(filters)),
             None => Err(self.unmatched(entity, &conditions)),
         }
     }
 
-    fn candidates<'c>(&'c self, entity: &'c Entity) -> Candidates<'c> {
-        Candidates { entity, lists: &self.lists, uniques: &self.uniques }
+    /// The query that answers conditions of a caller. For a user, one that they may read all of, or one
+    /// that they may read their own part of: they need not name themselves as its owner.
+    fn choose_for<C>(
+        &self,
+        entity: &Entity,
+        call: &Call,
+        conditions: &[Condition],
+        choose: impl Fn(Candidates<'_>, &[Condition]) -> Option<C>,
+    ) -> Option<C> {
+        let among = |lists: &[ListId], conditions: &[Condition]| {
+            choose(Candidates { entity, lists, uniques: &self.uniques }, conditions)
+        };
+        let Some(user) = &call.caller.user else { return among(&self.lists, conditions) };
+        let lists = |is_for: &dyn Fn(&Grantees) -> bool| -> Vec<ListId> {
+            let lists = self.lists.iter().copied();
+            lists.filter(|list| is_for(&entity.list(*list).readers)).collect()
+        };
+        let whole = among(&lists(&|readers| user.reads_whole(readers)), conditions);
+        let own = || {
+            let field = entity.access.owner?;
+            let value = Value::from(user.subject.as_str());
+            let mut conditions = conditions.to_vec();
+            if !conditions.iter().any(|condition| condition.field == field) {
+                conditions.push(Condition { field, comparison: Comparison::Equal, value });
+            }
+            among(&lists(&|readers| user.reads_own(readers)), &conditions)
+        };
+        // What they may not read is refused when it is read.
+        whole.or_else(own).or_else(|| among(&self.lists, conditions))
     }
 
     /// The names of all parameters that some query of this path takes.

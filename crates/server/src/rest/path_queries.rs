@@ -1,6 +1,6 @@
 //! The declared queries that one path answers.
 
-use keyloom_model::{Entity, EntityId, FieldId, ListId, UniqueId};
+use keyloom_model::{Entity, EntityId, FieldId, Grantees, ListId, UniqueId};
 
 use super::segment::Segment;
 
@@ -58,6 +58,13 @@ impl PathQueries {
             queries.uniques.extend(unique);
         }
         paths
+    }
+
+    /// The rules about reading what it returns.
+    pub(crate) fn readers<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        let lists = self.lists.iter().map(|list| &entity.list(*list).readers);
+        let uniques = self.uniques.iter().map(|_| &entity.access.read);
+        lists.chain(uniques).collect()
     }
 
     /// The lists for which `is_counted` holds, to count in them.

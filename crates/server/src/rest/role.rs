@@ -1,8 +1,10 @@
-//! Roles of tokens.
+//! Built-in roles.
 
-/// What a token allows. Each role includes the ones before it.
+/// What a caller may do. Each role includes the ones before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Role {
+    /// Reads and changes data as far as the access rules of the model allow.
+    User,
     /// Reads data.
     Reader,
     /// Changes data.
@@ -13,11 +15,12 @@ pub enum Role {
 
 impl Role {
     /// All roles, the least first.
-    pub const ALL: [Role; 3] = [Role::Reader, Role::Writer, Role::Admin];
+    pub const ALL: [Role; 4] = [Role::User, Role::Reader, Role::Writer, Role::Admin];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
+            Role::User => "user",
             Role::Reader => "reader",
             Role::Writer => "writer",
             Role::Admin => "admin",

@@ -2,7 +2,7 @@
 
 use keyloom_model::Model;
 
-use super::operation::{Access, Operation};
+use super::operation::Operation;
 use super::role::Role;
 
 /// An operation of a server.
@@ -22,15 +22,11 @@ pub struct Route {
 
 impl Route {
     pub(super) fn of(operation: &Operation, model: &Model) -> Route {
-        let role = match operation.access() {
-            Access::Public => None,
-            Access::Role(role) => Some(role),
-        };
         Route {
             name: operation.name.clone(),
             method: operation.method.to_string(),
             path: operation.path_text(),
-            role,
+            role: operation.access().role(),
             entity: operation.action.entity().map(|entity| model.entity(entity).name.clone()),
         }
     }

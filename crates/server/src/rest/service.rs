@@ -23,6 +23,7 @@ use super::live::{self, LiveQueries};
 use super::operation::{Access, Operation};
 use super::options::RestOptions;
 use super::problem::{Kind, Problem};
+use super::role::Role;
 use super::state::State;
 use super::unserved::Directory;
 use super::{explain, reserved, uri};
@@ -159,6 +160,9 @@ impl RestService {
     pub(super) async fn answer(&self, mut call: Call, index: usize) -> Result<Reply, Stopped> {
         let action = &self.operations[index].action;
         let watch = if action.is_query() { explain::watch(&mut call)? } else { None };
+        if watch.is_some() {
+            call.caller.check_explained(Role::Reader)?;
+        }
         if action.takes_several_reads(&call) {
             call.db = call.db.at_one_moment().await.map_err(Problem::from)?;
         }

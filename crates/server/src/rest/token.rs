@@ -7,7 +7,9 @@
 //! Only the SHA-256 of the secret is stored. A secret is 32 random bytes, so a slow hash is not needed
 //! against guessing.
 
-use keyloom::{Entropy, Item, Value};
+use std::collections::BTreeSet;
+
+use keyloom::{Entropy, Item, User, Value};
 use keyloom_model::FieldType;
 use keyloom_store::Time;
 use ring::digest::{SHA256, digest};
@@ -24,6 +26,8 @@ const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 pub(super) const ID: &str = "id";
 const HASH: &str = "hash";
 const ROLE: &str = "role";
+const SUBJECT: &str = "subject";
+const ROLES: &str = "roles";
 const TENANT: &str = "tenant";
 const NAME: &str = "name";
 const CREATED: &str = "created";
@@ -36,6 +40,8 @@ pub struct Token {
     pub id: String,
     /// Its role.
     pub role: Role,
+    /// The user that it is of, if its role is [`Role::User`].
+    pub user: Option<User>,
     /// The tenant that it is limited to; all tenants if `None`.
     pub tenant: Option<String>,
     /// Its purpose.
@@ -52,6 +58,8 @@ pub struct Token {
 pub struct TokenRequest {
     /// Its role.
     pub role: Role,
+    /// The user that it is of: required for [`Role::User`], and for no other role.
+    pub user: Option<User>,
     /// The tenant that it is limited to; all tenants if `None`.
     pub tenant: Option<String>,
     /// Its purpose.
@@ -65,7 +73,7 @@ impl TokenRequest {
     ///
     /// # Errors
     ///
-    /// If a text is too long, the tenant is empty, or an admin would be limited to one tenant: it could
+    /// If a text is too long, the tenant is empty, a user is missing or given without need, or an admin would be limited to one tenant: it could
     /// create tokens of others.
     pub fn checked(self) -> Result<TokenRequest, &'static str> {
         let length = |text: &String| text.chars().count();
@@ -81,8 +89,34 @@ impl TokenRequest {
                         another role.",
             );
         }
-        Ok(self)
+        match &self.user {
+            None if self.role == Role::User => {
+                Err("A token with the role `user` needs a subject, which identifies the user.")
+            }
+            Some(_) if self.role != Role::User => {
+                Err("A subject and roles are for tokens with the role `user`: omit them, or \
+                     choose that role.")
+            }
+            Some(user) if !(1..=256).contains(&length(&user.subject)) => {
+                Err("`subject` must have 1 to 256 characters.")
+            }
+            Some(user)
+                if user.roles.len() > ROLES_MAX || user.roles.iter().any(|role| is_unfit(role)) =>
+            {
+                Err("`roles` can have up to 50 roles, each with 1 to 60 characters; `reader`, \
+                     `writer` and `admin` are roles of tokens.")
+            }
+            Some(_) | None => Ok(self),
+        }
     }
+}
+
+/// Maximum number of roles of a user.
+const ROLES_MAX: usize = 50;
+
+/// Whether a text cannot be a role of a user.
+fn is_unfit(role: &str) -> bool {
+    !(1..=60).contains(&role.chars().count()) || Role::of_name(role).is_some()
 }
 
 impl Token {
@@ -97,6 +131,10 @@ impl Token {
             "role": self.role.name(),
             "created": time(self.created),
         });
+        if let Some(user) = &self.user {
+            shown["subject"] = json!(user.subject);
+            shown["roles"] = json!(user.roles);
+        }
         if let Some(tenant) = &self.tenant {
             shown["tenant"] = json!(tenant);
         }
@@ -124,8 +162,8 @@ impl Token {
 
     /// A token with a known text.
     pub(super) fn known(id: &str, secret: &str, request: TokenRequest, created: Time) -> Token {
-        let TokenRequest { role, tenant, name, expires } = request;
-        Token { id: id.to_owned(), role, tenant, name, created, expires, hash: hash(secret) }
+        let TokenRequest { role, user, tenant, name, expires } = request;
+        Token { id: id.to_owned(), role, user, tenant, name, created, expires, hash: hash(secret) }
     }
 
     /// Whether a secret is that of this token, and the token has not expired.
@@ -149,6 +187,11 @@ impl Token {
         item.insert(ROLE, self.role.name());
         item.insert(NAME, self.name.as_str());
         item.insert(CREATED, self.created.0);
+        if let Some(user) = &self.user {
+            item.insert(SUBJECT, user.subject.as_str());
+            let roles = user.roles.iter().map(|role| Value::from(role.as_str()));
+            item.insert(ROLES, Value::L(roles.collect()));
+        }
         if let Some(tenant) = &self.tenant {
             item.insert(TENANT, tenant.as_str());
         }
@@ -171,9 +214,15 @@ impl Token {
         if item.contains(TENANT) && text(TENANT).is_none() {
             return None;
         }
+        let role = Role::of_name(&text(ROLE)?)?;
+        let user = match role {
+            Role::User => Some(User { subject: text(SUBJECT)?, roles: texts(item.get(ROLES)?)? }),
+            Role::Reader | Role::Writer | Role::Admin => None,
+        };
         Some(Token {
             id: text(ID)?,
-            role: Role::of_name(&text(ROLE)?)?,
+            role,
+            user,
             tenant: text(TENANT),
             name: text(NAME)?,
             created: time(CREATED)?,
@@ -181,6 +230,11 @@ impl Token {
             hash: item.get(HASH)?.as_b()?.to_vec(),
         })
     }
+}
+
+fn texts(list: &Value) -> Option<BTreeSet<String>> {
+    let Value::L(texts) = list else { return None };
+    texts.iter().map(|text| text.as_s().map(str::to_owned)).collect()
 }
 
 /// The id and the secret of a text that looks like a token.

@@ -11,6 +11,7 @@ use keyloom_store::{
 };
 use keyloom_value::Condition;
 
+use super::issuers::{Identity, Issuers, Unidentified};
 use super::token::{ID, Token, TokenRequest, is_id, parts};
 
 /// What the name of the table of a database becomes for its tokens. In a data directory, whose table
@@ -27,6 +28,19 @@ pub struct Tokens {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     pub(super) is_open: AtomicBool,
+    /// Whose tokens are accepted besides.
+    issuers: Option<Issuers>,
+}
+
+/// Who sends a token.
+#[derive(Debug)]
+pub(super) enum Bearer {
+    /// A token of this database.
+    Token(Token),
+    /// A user of an identity provider.
+    User(Identity),
+    /// Nobody known.
+    Unknown(Unidentified),
 }
 
 impl Tokens {
@@ -49,11 +63,18 @@ impl Tokens {
             Err(StoreError::WritesRefused(_)) => {}
             Err(error) => drop(store.describe_table(table.clone()).await.map_err(|_| error)?),
         }
-        let tokens = Tokens { store, table, clock, entropy, is_open: AtomicBool::new(false) };
+        let is_open = AtomicBool::new(false);
+        let tokens = Tokens { store, table, clock, entropy, is_open, issuers: None };
         // A damaged token admits nobody, but counts as one.
         let is_open = tokens.rows().await?.is_empty();
         tokens.is_open.store(is_open, Ordering::SeqCst);
         Ok(tokens)
+    }
+
+    /// Accepts tokens of these issuers, too. From then on every request needs a token.
+    #[must_use]
+    pub fn trusting(self, issuers: Issuers) -> Tokens {
+        Tokens { issuers: Some(issuers), ..self }
     }
 
     /// Returns the table with the tokens of the database in a table.
@@ -80,7 +101,7 @@ impl Tokens {
 
     /// Whether requests need no token.
     pub fn is_open(&self) -> bool {
-        self.is_open.load(Ordering::SeqCst)
+        self.issuers.is_none() && self.is_open.load(Ordering::SeqCst)
     }
 
     /// Creates a token. Also returns its text, which has the secret and is not stored.
@@ -157,8 +178,26 @@ impl Tokens {
         Ok(token.is_some_and(|token| !token.has_expired(self.clock.now())))
     }
 
+    /// Finds out who sends a token.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub(super) async fn identify(&self, text: &str) -> Result<Bearer, Error> {
+        if let Some(token) = self.find(text).await? {
+            return Ok(Bearer::Token(token));
+        }
+        if let Some(issuers) = self.issuers.as_ref().filter(|_| parts(text).is_none()) {
+            let identified = issuers.identify(text).await;
+            return Ok(identified.map_or_else(Bearer::Unknown, Bearer::User));
+        }
+        let why =
+            "It is unknown, expired or revoked: ask the operator of the server for a new one.";
+        Ok(Bearer::Unknown(Unidentified::Invalid(why.to_owned())))
+    }
+
     /// The token with a text, if it is valid now.
-    pub(crate) async fn find(&self, text: &str) -> Result<Option<Token>, Error> {
+    async fn find(&self, text: &str) -> Result<Option<Token>, Error> {
         let Some((id, secret)) = parts(text) else { return Ok(None) };
         let key = Item::from([(ID, id)]);
         let item = self.store.get(Get::new(&self.table, key)).await?;

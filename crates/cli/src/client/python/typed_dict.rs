@@ -39,11 +39,16 @@ impl TypedDict {
         TypedDict { name, base: None, required: lines(true), optional: lines(false), is_open }
     }
 
-    /// A part of an entity, of which `id` and `version` are always there.
+    /// A part of an entity, of which `id` and `version` are always there. Of related entities there may be parts,
+    /// too, in `with`.
     pub(super) fn part_of(shapes: &Shapes<'_>, of: &Type, name: &str) -> TypedDict {
         let is_key = |member: &&Member| ["id", "version"].contains(&member.name.as_str());
         let others = of.members.iter().filter(|member| !is_key(member));
-        let optional = others.map(|member| Line::new(shapes, member)).collect();
+        let optional = others.map(|member| match member.name.as_str() {
+            "with" => Line { shape: "dict[str, Any]".to_owned(), ..Line::new(shapes, member) },
+            _ => Line::new(shapes, member),
+        });
+        let optional = optional.collect();
         let (name, base) = (name.to_owned(), Some("EntityKeys"));
         TypedDict { name, base, required: vec![], optional, is_open: false }
     }

@@ -542,8 +542,14 @@ export class Query<T> implements PromiseLike<T> {
   }
 }
 
-/** What `only` returns: some fields of an entity. */
-export type Only<T, F extends keyof T> = Pick<T, F | (keyof T & ("id" | "version" | "with" | "explain"))>;
+/** What `only` returns: some fields of an entity, and related ones, of which fields can be chosen, too. */
+export type Only<T, F extends keyof T> =
+  & Pick<T, Exclude<F, "with"> | (keyof T & ("id" | "version" | "explain"))>
+  & ("with" extends keyof T ? { with?: Parts<Exclude<T["with" & keyof T], undefined>> } : unknown);
+
+/** The same with members that may be absent, at any depth. */
+export type Parts<T> =
+  T extends (infer I)[] ? Parts<I>[] : T extends object ? { [K in keyof T]?: Parts<T[K]> } : T;
 
 /** A field of a related entity: `author.name`. */
 export type RelatedField = `${string}.${string}`;

@@ -29,9 +29,33 @@ export async function use(page, url, { check, until }) {
   await page.goForward();
   await until('forward leads to the menu', () => isTitle(items[0].name));
 
+  await othersAreSeen(kitchen, items[0].id);
   await menuIsMadeAndDeleted(kitchen);
   await takenNameIsRefused(kitchen);
   await recipeIsWritten(kitchen);
+}
+
+/** What others write appears at once, but does not take away what the user is typing. */
+async function othersAreSeen({ page, url, until, get, isTitle }, menu) {
+  const { name, with: { menu_items: dishes } } = await get(`/menus/${menu}?with=menu_items`);
+  const [dish] = dishes.items;
+  const rename = (data) => page.request.patch(`${url}/menus/${menu}`, { data });
+  await rename({ name: 'By somebody else' });
+  await until('a change of others appears', () => isTitle('By somebody else'));
+  const recipe = await get(`/recipes/${dish.recipe}`);
+  await page.request.patch(`${url}/recipes/${dish.recipe}`, { data: { name: 'Renamed dish' } });
+  await until('so does one of a dish', async () => (await page.getByText('Renamed dish').count()) > 0);
+  await page.request.patch(`${url}/recipes/${dish.recipe}`, { data: { name: recipe.name } });
+  await page.getByRole('link', { name: 'Menus', exact: true }).click();
+  await until('the menus are shown', () => isTitle('Menus'));
+  await page.locator('#menu-name').fill('half a na');
+  await rename({ name });
+  await page.getByRole('button', { name: 'Show' }).waitFor();
+  if ((await page.locator('#menu-name').inputValue()) !== 'half a na') throw new Error('the text is gone');
+  await page.getByRole('button', { name: 'Show' }).click();
+  await until('and appears on demand', async () => (await page.locator('.menu h3').allTextContents()).includes(name));
+  await page.goto(`${url}/?menu=${menu}`);
+  await until('the menu is shown', () => isTitle(name));
 }
 
 /** The shopping list on the page, in the form that the server returns. */

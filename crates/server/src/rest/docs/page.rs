@@ -4,7 +4,6 @@ use keyloom_model::{Entity, EntityId, Field, FieldOrigin, IdSource, Model, Prese
 
 use super::super::example::is_needed;
 use super::super::openapi::{Answer, Described, Group, Parameter, rule, spoken};
-use super::super::operation::Access;
 use super::super::path_queries::PathQueries;
 use super::super::problem::Kind;
 use super::assets::{SCRIPT, STYLE};
@@ -260,8 +259,8 @@ fn outcomes(html: &mut Html, one: &Described<'_>) {
             html.element("a", &[("href", &to), ("title", kind.title())], &text);
         }
     });
-    if let Access::Role(role) = one.access {
-        html.prose("p", &[("class", "role")], &format!("Requires the role `{}`.", role.name()));
+    if let Some(who) = &one.who {
+        html.prose("p", &[("class", "role")], who);
     }
 }
 

@@ -33,7 +33,8 @@ pub(super) enum Step<'s> {
 
 /// The steps that lead from one result to another; as few moves as possible.
 pub(super) fn steps<'s>(old: &'s Seen, new: &'s Seen) -> Vec<Step<'s>> {
-    let mut places = Places::new(old, new);
+    let current = old.items.iter().map(|item| &**item).collect();
+    let mut places = Places { current, steps: vec![] };
     places.remove_gone(new);
     places.arrange(new);
     places.change(new);
@@ -48,10 +49,6 @@ struct Places<'s> {
 }
 
 impl<'s> Places<'s> {
-    fn new(old: &'s Seen, _: &'s Seen) -> Places<'s> {
-        Places { current: old.items.iter().map(|item| &**item).collect(), steps: vec![] }
-    }
-
     fn remove_gone(&mut self, new: &'s Seen) {
         let kept: HashSet<&str> = new.items.iter().map(|item| item.identity.as_str()).collect();
         // From the end, so that the places before stay.

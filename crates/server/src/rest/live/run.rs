@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hyper::HeaderMap;
+use keyloom::User;
 use keyloom::live::{Live, Moment};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
@@ -34,6 +35,7 @@ struct Key {
     tenant: Option<String>,
     role: Role,
     is_bound: bool,
+    user: Option<Arc<User>>,
     values: Vec<String>,
     parameters: Vec<(String, String)>,
 }
@@ -53,6 +55,7 @@ impl LiveQueries {
             tenant: call.caller.tenant.clone(),
             role: call.caller.role,
             is_bound: call.caller.is_bound,
+            user: call.caller.user.clone(),
             values: call.values.clone(),
             parameters: call.parameters.clone(),
         };

@@ -1,5 +1,6 @@
 //! What a query returned at a moment, in parts that can be compared.
 
+use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
@@ -65,7 +66,13 @@ impl Seen {
             None => (Shape::Numbers, vec![]),
         };
         let earlier = before.map_or(&[][..], |before| &before.items);
-        let items = items.into_iter().map(|item| shared(item, earlier)).collect();
+        let earlier: HashMap<&str, &Arc<Item>> =
+            earlier.iter().map(|item| (item.identity.as_str(), item)).collect();
+        let shared = |item: Item| match earlier.get(item.identity.as_str()) {
+            Some(earlier) if ***earlier == item => (*earlier).clone(),
+            Some(_) | None => Arc::new(item),
+        };
+        let items = items.into_iter().map(shared).collect();
         Seen::of(position, (shape, items, members))
     }
 
@@ -130,12 +137,5 @@ impl Item {
         let id = of("id");
         let identity = id.clone().or_else(|| of("of")).unwrap_or_else(all);
         Item { identity, id, json: json.to_owned() }
-    }
-}
-
-fn shared(item: Item, earlier: &[Arc<Item>]) -> Arc<Item> {
-    match earlier.iter().find(|earlier| ***earlier == item) {
-        Some(earlier) => earlier.clone(),
-        None => Arc::new(item),
     }
 }

@@ -18,12 +18,22 @@ pub(crate) struct Answer {
     pub(crate) schema: Option<Json>,
     pub(crate) headers: Vec<AnswerHeader>,
     pub(crate) example: Option<Json>,
+    /// Whether it can be followed with `live`, as a stream of events.
+    pub(crate) is_live: bool,
 }
 
 impl Answer {
     pub(crate) fn empty(status: u16, about: &'static str) -> Answer {
         let headers = vec![AnswerHeader::RequestId];
-        Answer { status, about, media_type: "", schema: None, headers, example: None }
+        Answer {
+            status,
+            about,
+            media_type: "",
+            schema: None,
+            headers,
+            example: None,
+            is_live: false,
+        }
     }
 
     pub(crate) fn json(status: u16, about: &'static str, schema: Json) -> Answer {
@@ -79,7 +89,7 @@ impl Answer {
 
     /// `{"status": STATUS}`.
     pub(crate) fn status(about: &'static str, status: &str) -> Answer {
-        let schema = json!({ "type": "object", "properties": { "status": { "const": status } },
+        let schema = json!({ "type": "object", "properties": { "status": { "type": "string", "const": status } },
                              "required": ["status"], "additionalProperties": false });
         Answer::json(200, about, schema).with_example(json!({ "status": status }))
     }

@@ -2,12 +2,14 @@
 
 use serde_json::{Value as Json, json};
 
+use super::component::component;
+
 /// The schema of a page of bulk operations.
 pub(crate) fn bulk_operations() -> Json {
     json!({
         "type": "object",
         "properties": {
-            "items": { "type": "array", "items": bulk_operation() },
+            "items": { "type": "array", "items": component("BulkOperation") },
             "next": { "type": "string", "description": "The cursor of the next page." },
         },
         "required": ["items"], "additionalProperties": false,
@@ -15,7 +17,7 @@ pub(crate) fn bulk_operations() -> Json {
 }
 
 /// The schema of a bulk operation.
-pub(crate) fn bulk_operation() -> Json {
+pub(super) fn bulk_operation_schema() -> Json {
     let count = |about: &str| json!({ "type": "integer", "minimum": 0, "description": about });
     let text = || json!({ "type": "string" });
     let time = || json!({ "type": "string", "format": "date-time" });
@@ -29,9 +31,9 @@ pub(crate) fn bulk_operation() -> Json {
         "type": "object",
         "properties": {
             "id": text(),
-            "kind": { "enum": ["update", "delete"] },
+            "kind": { "type": "string", "enum": ["update", "delete"] },
             "entity": { "type": "string", "description": "The kind of entity." },
-            "state": { "enum": states },
+            "state": { "type": "string", "enum": states },
             "matched": count("The entities that were found; so far, while it is `collecting`."),
             "changed": count("Those that were changed or deleted."),
             "unchanged": count("Those that had the values of the patch already."),

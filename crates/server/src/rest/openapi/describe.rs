@@ -1,6 +1,6 @@
 //! Complete descriptions of operations: their own, and what follows from their path, access and entity.
 
-use keyloom_model::{Field, Model};
+use keyloom_model::{Field, FieldType, Model};
 use serde_json::json;
 
 use super::super::operation::{Access, Operation};
@@ -9,11 +9,12 @@ use super::super::reserved;
 use super::super::segment::Segment;
 use super::answer::Answer;
 use super::body::Body;
-use super::description::{Description, Group, TakenId};
-use super::field::with;
+use super::description::{Description, Group, PathValue, TakenId};
+use super::field::{id, with};
 use super::headers::{idempotency_key, tenant};
 use super::parameter::{Location, Parameter, Values, explain, live, one_value};
-use super::sentence::spoken;
+use super::sentence::{spoken, with_article};
+use super::who::who;
 
 /// The complete description of an operation.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Described<'o> {
     pub(crate) summary: String,
     pub(crate) details: Vec<String>,
     pub(crate) access: Access,
+    /// Who may run it.
+    pub(crate) who: Option<String>,
     pub(crate) parameters: Vec<Parameter>,
     pub(crate) body: Option<Body>,
     pub(crate) answers: Vec<Answer>,
@@ -53,8 +56,9 @@ fn described<'o>(model: &Model, operation: &'o Operation) -> Described<'o> {
     let description = operation.action.describe(model);
     let tenant_field = tenant_field(model, operation, &description);
     let mut problems = description.problems.clone();
-    if let Access::Role(_) = operation.access() {
-        problems.extend(ALWAYS);
+    match operation.access() {
+        Access::Role(_) | Access::Data(_) => problems.extend(ALWAYS),
+        Access::Public => problems.push(Kind::BadUri),
     }
     problems.extend(tenant_field.map(|_| Kind::TenantNeeded));
     problems.extend(description.is_change.then_some(Kind::WritesRefused));
@@ -63,6 +67,8 @@ fn described<'o>(model: &Model, operation: &'o Operation) -> Described<'o> {
     let mut parameters = in_path(model, operation, &description);
     let entity = operation.action.entity().map(|id| model.entity(id));
     let is_query = operation.action.is_query();
+    let mut answers = description.answers;
+    answers.iter_mut().filter(|one| one.status == 200).for_each(|one| one.is_live = is_query);
     let query = description.query.into_iter().chain(is_query.then(live));
     parameters.extend(query.map(|parameter| match entity {
         Some(entity) if parameter.name.starts_with('$') => {
@@ -80,9 +86,10 @@ fn described<'o>(model: &Model, operation: &'o Operation) -> Described<'o> {
         summary: description.summary,
         details: description.details,
         access: operation.access(),
+        who: who(model, operation),
         parameters,
         body: description.body,
-        answers: description.answers,
+        answers,
         problems,
         creates: description.creates,
         ids: description.ids,
@@ -109,9 +116,10 @@ fn in_path(model: &Model, operation: &Operation, description: &Description) -> V
     let parameter = |segment: &Segment| {
         let Segment::Parameter(name) = segment else { return None };
         let field = entity.and_then(|entity| Some(entity.field(entity.find_field(name)?)));
-        let (about, schema) = match field {
-            Some(field) => (format!("The {}.", spoken(name)), one_value(field)),
-            None => ("The id.".to_owned(), description.path_values.others.clone()),
+        let PathValue { about, schema } = match (field, &description.path_values.other) {
+            (Some(field), _) => of_field(model, field),
+            (None, Some(other)) => other.clone(),
+            (None, None) => of_group(model, description.group, name),
         };
         let schema = match schema["type"] == json!("string") {
             true => with(schema, "minLength", 1),
@@ -121,4 +129,27 @@ fn in_path(model: &Model, operation: &Operation, description: &Description) -> V
         Some(Parameter { name, location, is_required: true, about, schema, values })
     };
     operation.path.iter().filter_map(parameter).collect()
+}
+
+/// The value of a field in a path.
+fn of_field(model: &Model, field: &Field) -> PathValue {
+    let about = match field.of {
+        FieldType::Ref(target, _) => {
+            format!("The id of {}.", with_article(&model.entity(target).name))
+        }
+        _ => format!("The {}.", spoken(&field.name)),
+    };
+    PathValue { about, schema: one_value(field) }
+}
+
+/// The value that a path of a group has: the id of what its operations are about.
+fn of_group(model: &Model, group: Group, name: &str) -> PathValue {
+    let text = || json!({ "type": "string" });
+    let (about, schema) = match group {
+        Group::Entity(of) => (format!("The id of {}.", with_article(&model.entity(of).name)), id()),
+        Group::Together => ("The id of the operation.".to_owned(), id()),
+        Group::Tokens => ("The id of the token.".to_owned(), text()),
+        Group::Application | Group::Service => (format!("The {}.", spoken(name)), text()),
+    };
+    PathValue { about, schema }
 }

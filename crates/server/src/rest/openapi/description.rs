@@ -5,7 +5,6 @@ use serde_json::Value as Json;
 
 use super::answer::Answer;
 use super::body::Body;
-use super::field::id;
 use super::parameter::Parameter;
 use crate::rest::problem::Kind;
 
@@ -39,12 +38,20 @@ pub(crate) struct Description {
 }
 
 /// The parameters of a path.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct PathValues {
     /// The entity whose fields they name, if any.
     pub(crate) fields_of: Option<EntityId>,
-    /// The schema of parameters that name no field.
-    pub(crate) others: Json,
+    /// A parameter that names no field; `None` if it is the id of something of the group.
+    pub(crate) other: Option<PathValue>,
+}
+
+/// The values of a parameter of a path.
+#[derive(Clone, Debug)]
+pub(crate) struct PathValue {
+    /// Its description.
+    pub(crate) about: String,
+    pub(crate) schema: Json,
 }
 
 /// An id that an operation takes, for links from responses with such an id.
@@ -75,7 +82,7 @@ impl Description {
             group,
             summary: summary.into(),
             details: vec![],
-            path_values: PathValues { fields_of: None, others: id() },
+            path_values: PathValues::default(),
             query: vec![],
             headers: vec![],
             body: None,
@@ -105,6 +112,17 @@ impl Group {
             Group::Together => "Together",
             Group::Tokens => "Tokens",
             Group::Service => "Service",
+        }
+    }
+
+    /// What its operations are for, in a sentence.
+    pub(crate) fn about(self, model: &Model) -> String {
+        match self {
+            Group::Entity(id) => format!("Entities of the kind `{}`.", model.entity(id).name),
+            Group::Application => "Operations of this application.".to_owned(),
+            Group::Together => "Batches, transactions and changes of whole lists.".to_owned(),
+            Group::Tokens => "Authentication.".to_owned(),
+            Group::Service => "About the server itself.".to_owned(),
         }
     }
 }

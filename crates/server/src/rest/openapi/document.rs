@@ -3,16 +3,17 @@
 use keyloom_model::Model;
 use serde_json::{Map, Value as Json, json};
 
-use super::super::operation::Access;
-use super::super::problem::Kind;
 use super::answer::Answer;
 use super::body::Body;
+use super::component::{component, remove_unused, shared};
 use super::describe::Described;
 use super::description::Group;
-use super::headers::AnswerHeader;
+use super::field::with;
+use super::headers::{AnswerHeader, header_references};
 use super::links::links;
 use super::parameter::{Location, Parameter, Values};
-use super::{entity, field, security};
+use super::problem_schema::{problem_name, problem_responses};
+use super::{entity, security};
 
 const ABOUT: &str = "\
 Generated from a model: its entities and declared queries.
@@ -22,6 +23,11 @@ else's change. Lists are paged with `limit` and `cursor`. Errors are returned as
 `application/problem+json` with a `code` whose meaning never changes.
 
 Without tokens, the server accepts requests from its own machine only, without authentication.";
+
+/// OpenAPI 3.1 has no schema for the events of a stream. The result is the one that generators can use: the
+/// type of a response that is a page or a stream of it stays that of a page.
+const LIVE_RESULT: &str =
+    "What the events lead to: `page` has it as `body`, and the others change it.";
 
 /// Renders the document of a service with a name.
 pub(crate) fn document(name: &str, model: &Model, described: &[Described<'_>]) -> Json {
@@ -35,28 +41,30 @@ pub(crate) fn document(name: &str, model: &Model, described: &[Described<'_>]) -
         let path = paths.entry(one.operation.path_text()).or_insert_with(|| json!({}));
         path[one.operation.method.as_str().to_ascii_lowercase()] = operation;
     }
+    let mut components = json!({
+        "schemas": schemas(model, described),
+        "responses": problem_responses(),
+        "headers": AnswerHeader::ALL
+            .map(|header| (header.name().to_owned(), header.to_json()))
+            .into_iter()
+            .collect::<Map<String, Json>>(),
+        "securitySchemes": security::schemes(),
+    });
+    remove_unused(&mut components, &paths);
     json!({
         "openapi": "3.1.0",
         "info": { "title": name, "version": env!("CARGO_PKG_VERSION"), "description": ABOUT },
         "servers": [{ "url": "/" }],
         "tags": tags(model, described),
         "paths": paths,
-        "components": {
-            "schemas": schemas(model),
-            "responses": problem_responses(),
-            "headers": AnswerHeader::ALL
-                .map(|header| (header.name().to_owned(), header.to_json()))
-                .into_iter()
-                .collect::<Map<String, Json>>(),
-            "securitySchemes": security::schemes(),
-        },
+        "components": components,
     })
 }
 
 fn operation(model: &Model, one: &Described<'_>) -> Json {
     let mut responses = Map::new();
     for answer in &one.answers {
-        responses.insert(answer.status.to_string(), answer.to_json());
+        responses.insert(answer.status.to_string(), answer.to_json(&one.operation.name));
     }
     for kind in &one.problems {
         let reference = format!("#/components/responses/{}", problem_name(kind.status()));
@@ -69,11 +77,7 @@ fn operation(model: &Model, one: &Described<'_>) -> Json {
         "security": security::of(one),
         "responses": responses,
     });
-    let role = match one.access {
-        Access::Public => None,
-        Access::Role(role) => Some(format!("Requires the role `{}`.", role.name())),
-    };
-    let details: Vec<String> = one.details.iter().cloned().chain(role).collect();
+    let details: Vec<String> = one.details.iter().cloned().chain(one.who.clone()).collect();
     if !details.is_empty() {
         operation["description"] = json!(details.join("\n\n"));
     }
@@ -111,17 +115,40 @@ impl Body {
 }
 
 impl Answer {
-    fn to_json(&self) -> Json {
+    /// The response of an operation.
+    fn to_json(&self, operation: &str) -> Json {
         let mut response = json!({
             "description": self.about,
             "headers": header_references(&self.headers),
         });
-        let schema = self.schema.clone().unwrap_or_else(|| json!({ "type": "string" }));
-        if !self.media_type.is_empty() {
-            response["content"] = content(&[self.media_type], &schema, self.example.as_ref());
+        if self.media_type.is_empty() {
+            return response;
+        }
+        let schema = match (&self.schema, self.own_schema()) {
+            (_, Some(_)) => component(&result_name(operation)),
+            (Some(schema), None) => schema.clone(),
+            (None, None) => json!({ "type": "string" }),
+        };
+        response["content"] = content(&[self.media_type], &schema, self.example.as_ref());
+        if self.is_live {
+            let schema = with(schema, "description", LIVE_RESULT);
+            response["content"]["text/event-stream"] = json!({ "schema": schema });
+            response["description"] =
+                json!(format!("{} With `live`, server-sent events.", self.about));
         }
         response
     }
+
+    /// The schema that two media types share although no component has it.
+    fn own_schema(&self) -> Option<&Json> {
+        let is_shared = |schema: &&Json| schema.get("$ref").or(schema.get("anyOf")).is_some();
+        self.schema.as_ref().filter(|schema| self.is_live && !is_shared(schema))
+    }
+}
+
+/// The name of the schema of what an operation returns.
+fn result_name(operation: &str) -> String {
+    format!("{operation}.result")
 }
 
 fn content(media_types: &[&str], schema: &Json, example: Option<&Json>) -> Json {
@@ -135,14 +162,6 @@ fn content(media_types: &[&str], schema: &Json, example: Option<&Json>) -> Json 
     Json::Object(media_types.iter().map(media_type).collect())
 }
 
-fn header_references(headers: &[AnswerHeader]) -> Map<String, Json> {
-    let header = |header: &AnswerHeader| {
-        let name = header.name();
-        (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
-    };
-    headers.iter().map(header).collect()
-}
-
 fn tags(model: &Model, described: &[Described<'_>]) -> Vec<Json> {
     let mut groups: Vec<Group> = vec![];
     for one in described {
@@ -150,77 +169,16 @@ fn tags(model: &Model, described: &[Described<'_>]) -> Vec<Json> {
             groups.push(one.group);
         }
     }
-    groups.iter().map(|group| json!({ "name": group.name(model) })).collect()
+    let tag =
+        |group: &Group| json!({ "name": group.name(model), "description": group.about(model) });
+    groups.iter().map(tag).collect()
 }
 
-fn schemas(model: &Model) -> Map<String, Json> {
-    let of_entities = model.entities().flat_map(|(_, entity)| entity::schemas(model, entity));
-    let own = [
-        ("Anything".to_owned(), field::anything()),
-        ("Named".to_owned(), entity::name_of_entity()),
-        ("Problem".to_owned(), problem(Kind::ALL.iter())),
-    ];
-    of_entities.chain(own).collect()
-}
-
-/// The schema of problems of these kinds.
-fn problem<'k>(kinds: impl Iterator<Item = &'k Kind> + Clone) -> Json {
-    let mut statuses: Vec<u16> = kinds.clone().map(|kind| kind.status()).collect();
-    statuses.dedup();
-    let codes: Vec<&str> = kinds.clone().map(|kind| kind.code()).collect();
-    let text = |about: &str| json!({ "type": "string", "description": about });
-    let error = json!({
-        "type": "object",
-        "properties": {
-            "field": text("The field, as in `address.lines[2]`."),
-            "detail": text("What is wrong and how to fix it."),
-        },
-        "required": ["field", "detail"], "additionalProperties": false,
+fn schemas(model: &Model, described: &[Described<'_>]) -> Map<String, Json> {
+    let of_entities = model.entities().flat_map(|(id, _)| entity::schemas(model, id));
+    let of_results = described.iter().flat_map(|one| {
+        let own = one.answers.iter().filter_map(Answer::own_schema);
+        own.map(|schema| (result_name(&one.operation.name), schema.clone()))
     });
-    json!({
-        "type": "object",
-        "properties": {
-            "type": text("`urn:keyloom:problem:` and the code."),
-            "title": text("What the code means."),
-            "status": { "enum": statuses },
-            "code": { "type": "string", "enum": codes, "description": "Identifies the problem for programs." },
-            "detail": text("What is wrong and how to fix it, for people."),
-            "errors": { "type": "array", "items": error, "description": "Every invalid field." },
-            "request_id": text("Same as `x-request-id`."),
-        },
-        "required": ["type", "title", "status", "code", "detail", "request_id"],
-        "additionalProperties": false,
-    })
-}
-
-/// One response for each status that problems have.
-fn problem_responses() -> Map<String, Json> {
-    let mut responses = Map::new();
-    for kind in Kind::ALL {
-        let of_status = Kind::ALL.iter().filter(|other| other.status() == kind.status());
-        let meanings: Vec<String> =
-            of_status.clone().map(|kind| format!("`{}`: {}", kind.code(), kind.title())).collect();
-        let mut headers = vec![AnswerHeader::RequestId];
-        match kind {
-            Kind::Unauthorized => headers.push(AnswerHeader::Authenticate),
-            Kind::Busy | Kind::Building | Kind::WritesRefused => {
-                headers.push(AnswerHeader::RetryAfter)
-            }
-            _ => {}
-        }
-        let response = responses
-            .entry(problem_name(kind.status()))
-            .or_insert_with(|| json!({ "description": meanings.join(" "), "headers": {} }));
-        let known = header_references(&headers);
-        if let Some(headers) = response["headers"].as_object_mut() {
-            headers.extend(known);
-        }
-        response["content"] =
-            json!({ "application/problem+json": { "schema": problem(of_status) } });
-    }
-    responses
-}
-
-fn problem_name(status: u16) -> String {
-    format!("Problem{status}")
+    of_entities.chain(of_results).chain(shared()).collect()
 }

@@ -1,22 +1,27 @@
 //! JSON Schemas of an entity: for responses, and for creating, replacing and patching it.
 
 use keyloom_model::{
-    Entity, Field, FieldAccess, FieldOrigin, FieldType, Format, FormatChoice, IdSource, Limits,
-    Model, Presence,
+    Entity, EntityId, Field, FieldAccess, FieldOrigin, FieldType, Format, FormatChoice, IdSource,
+    Limits, Model, Presence,
 };
 use serde_json::{Map, Value as Json, json};
 
 use super::super::example::is_needed;
-use super::field::{Form, id, or_null, schema, with};
+use super::component::component;
+use super::cost::explained;
+use super::field::{Form, id, one_text, or_null, schema, with};
+use super::related::with_others;
 use super::sentence::rule;
+use super::{count, related};
 
 /// The schemas of an entity and their names. Names of entities contain no dot and do not begin with a
 /// capital, so they are unique.
-pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
+pub(super) fn schemas(model: &Model, id: EntityId) -> Vec<(String, Json)> {
+    let entity = model.entity(id);
     let name = &entity.name;
-    vec![
-        (name.clone(), shown(model, entity)),
-        (format!("{name}.part"), part(model, entity)),
+    let mut schemas = vec![
+        (name.clone(), shown(model, id)),
+        (format!("{name}.part"), part(model, id)),
         (format!("{name}.create"), create(model, entity, Names::Unknown)),
         (format!("{name}.replace"), replace(model, entity, Names::Unknown)),
         (format!("{name}.patch"), patch(model, entity, Names::Unknown)),
@@ -25,7 +30,10 @@ pub(super) fn schemas(model: &Model, entity: &Entity) -> Vec<(String, Json)> {
         (format!("{name}.replace.named"), replace(model, entity, Names::Known)),
         (format!("{name}.patch.named"), patch(model, entity, Names::Known)),
         (format!("{name}.page"), page(entity)),
-    ]
+    ];
+    schemas.extend(related::schema(model, id));
+    schemas.extend(count::schemas(entity));
+    schemas
 }
 
 /// A reference to the schema of an entity, or of what is left of it if `fields` is given.
@@ -33,11 +41,11 @@ pub(crate) fn shown_or_part(entity: &Entity) -> Json {
     json!({ "anyOf": [reference(entity, ""), reference(entity, ".part")] })
 }
 
-/// A reference to one of them: `part` is empty, `.part`, `.create`, `.replace`, `.patch`,
+/// A reference to one of them: `part` is empty, `.part`, `.with`, `.create`, `.replace`, `.patch`,
 /// `.patch.all` or `.page`; with `.named` after one of the first three changes, the document can contain names of a
 /// transaction.
 pub(crate) fn reference(entity: &Entity, part: &str) -> Json {
-    json!({ "$ref": format!("#/components/schemas/{}{part}", entity.name) })
+    component(&format!("{}{part}", entity.name))
 }
 
 /// Whether names can stand for ids: in transactions.
@@ -67,13 +75,14 @@ impl Names {
     }
 }
 
-fn shown(model: &Model, entity: &Entity) -> Json {
+fn shown(model: &Model, entity_id: EntityId) -> Json {
+    let entity = model.entity(entity_id);
     let mut properties = Map::from_iter([
         ("id".to_owned(), with(with(id(), "readOnly", true), "description", "The id.")),
         ("version".to_owned(), version_shown()),
-        ("with".to_owned(), with_others()),
         ("explain".to_owned(), explained()),
     ]);
+    properties.extend(with_others(model, entity_id).map(|others| ("with".to_owned(), others)));
     let mut required = vec!["id", "version"];
     for field in settable(entity) {
         // An absent field with a default is shown as null.
@@ -89,8 +98,8 @@ fn shown(model: &Model, entity: &Entity) -> Json {
 }
 
 /// Some fields of an entity: as `fields` says.
-fn part(model: &Model, entity: &Entity) -> Json {
-    with(shown(model, entity), "required", ["id", "version"])
+fn part(model: &Model, id: EntityId) -> Json {
+    with(shown(model, id), "required", ["id", "version"])
 }
 
 fn create(model: &Model, entity: &Entity, names: Names) -> Json {
@@ -137,7 +146,7 @@ fn patchable(model: &Model, entity: &Entity, names: Names) -> Map<String, Json> 
 /// Extends a schema by the name of an entity of the same transaction; the description stays outside.
 pub(crate) fn or_named(mut schema: Json) -> Json {
     let about = schema.as_object_mut().and_then(|members| members.remove("description"));
-    let either = json!({ "anyOf": [schema, { "$ref": "#/components/schemas/Named" }] });
+    let either = json!({ "anyOf": [schema, component("Named")] });
     match about {
         Some(about) => with(either, "description", about),
         None => either,
@@ -173,7 +182,7 @@ pub(super) fn name_of_entity() -> Json {
         "type": "object",
         "description": "Stands for the id of the entity that an earlier change of the transaction \
                         creates `as` this name.",
-        "propertyNames": { "enum": ["$ref"] },
+        "propertyNames": { "type": "string", "enum": ["$ref"] },
         "additionalProperties": { "type": "string", "minLength": 1, "maxLength": 60 },
         "minProperties": 1, "maxProperties": 1,
     })
@@ -249,9 +258,11 @@ fn by_members(entity: &Entity, document: Json) -> Json {
         let FormatChoice::By(by, formats) = &rule.choice else { continue };
         let (by, name) = (&entity.field(*by).name, &entity.field(rule.field).name);
         rules.extend(formats.iter().map(|(member, format)| {
-            let has = json!({ "properties": { by: { "const": member } }, "required": [by] });
+            let has = json!({ "properties": { by: one_text(member) }, "required": [by] });
             let values = json!({ "pattern": format.pattern(), "maxLength": format.length_max() });
-            json!({ "if": has, "then": { "properties": { name: values } } })
+            // Open, because some validators take every object of a closed one for closed.
+            let then = json!({ "properties": { name: values }, "additionalProperties": true });
+            json!({ "if": has, "then": then })
         }));
     }
     if rules.is_empty() { document } else { with(document, "allOf", rules) }
@@ -283,42 +294,6 @@ fn version_expected() -> Json {
     json!({
         "type": ["string", "null"],
         "description": "Apply the change only if the entity has this version; same as `If-Match`.",
-    })
-}
-
-/// The member that the parameter `explain` requests.
-pub(crate) fn explained() -> Json {
-    json!({
-        "type": "object", "readOnly": true,
-        "description": "The query plan, what was read, and what it costs on DynamoDB, if requested.",
-    })
-}
-
-/// The member that the parameter `with` requests: for each relation, a referenced entity, a page of
-/// children or of a list, or a count.
-fn with_others() -> Json {
-    let entity = json!({
-        "type": "object",
-        "properties": { "id": { "type": "string" }, "version": { "type": "string" } },
-        "required": ["id", "version"],
-    });
-    let page = json!({
-        "type": "object",
-        "properties": {
-            "items": { "type": "array", "items": entity },
-            "next": { "type": "string" },
-        },
-        "required": ["items"],
-    });
-    let count = json!({
-        "type": "object",
-        "properties": { "count": { "type": "integer", "minimum": 0 } },
-        "required": ["count"],
-    });
-    json!({
-        "type": "object", "readOnly": true,
-        "description": "Related entities and counts of them, if requested.",
-        "additionalProperties": { "anyOf": [entity, page, count] },
     })
 }
 

@@ -103,7 +103,7 @@ pub(super) fn number<N: Display>(low: Option<&N>, high: Option<&N>) -> Json {
     }
     let too_small = json!({
         "type": "number", "exclusiveMinimum": -1e-130, "exclusiveMaximum": 1e-130,
-        "not": { "const": 0 },
+        "not": { "type": "number", "const": 0 },
     });
     schema.insert("not".to_owned(), too_small);
     Json::Object(schema)
@@ -139,7 +139,7 @@ fn tags(form: Form) -> Json {
     let value = json!({ "type": "string", "maxLength": 1024 });
     let schema = json!({
         "type": "object",
-        "propertyNames": { "minLength": 1, "maxLength": 128 },
+        "propertyNames": { "type": "string", "minLength": 1, "maxLength": 128 },
     });
     match form {
         Form::Patched => with(schema, "additionalProperties", or_null(value)),
@@ -151,7 +151,7 @@ fn tags(form: Form) -> Json {
 
 fn map(of: &FieldType, limits: &Limits<u64>, form: Form) -> Json {
     let value = schema(of, form);
-    let names = json!({ "minLength": 1, "maxLength": 1024 });
+    let names = json!({ "type": "string", "minLength": 1, "maxLength": 1024 });
     // A patch does not determine the number of members.
     let (value, limits) = match form {
         Form::Patched => (or_null(value), &Limits::NONE),
@@ -171,12 +171,37 @@ pub(super) fn anything() -> Json {
         "anyOf": [
             { "type": ["string", "boolean", "null"] },
             number,
-            { "type": "array", "items": {} },
+            { "type": "array", "items": any_value() },
             {
                 "type": "object",
-                "propertyNames": { "minLength": 1, "maxLength": 1024 },
-                "additionalProperties": {},
+                "propertyNames": { "type": "string", "minLength": 1, "maxLength": 1024 },
+                "additionalProperties": any_value(),
             },
         ],
+    })
+}
+
+/// The schema of JSON that nothing is known of.
+pub(crate) fn any_value() -> Json {
+    json!({ "description": "Any JSON value." })
+}
+
+/// The schema of a JSON object that nothing is known of.
+pub(crate) fn any_object() -> Json {
+    json!({ "type": "object", "additionalProperties": any_value() })
+}
+
+/// The schema of one text.
+pub(crate) fn one_text(text: &str) -> Json {
+    json!({ "type": "string", "const": text })
+}
+
+/// The schema of an object with exactly these properties.
+pub(crate) fn object(properties: &[(&str, Json)], required: &[&str]) -> Json {
+    let properties: Map<String, Json> =
+        properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    json!({
+        "type": "object", "properties": properties, "required": required,
+        "additionalProperties": false,
     })
 }

@@ -1,7 +1,7 @@
 //! Headers of requests and responses.
 
 use keyloom_model::FieldType;
-use serde_json::{Value as Json, json};
+use serde_json::{Map, Value as Json, json};
 
 use super::field::{Form, schema};
 use super::parameter::{Location, Parameter, Values};
@@ -96,15 +96,26 @@ impl AnswerHeader {
             ),
             AnswerHeader::Replayed => (
                 "Set if a request with the same `Idempotency-Key` was answered before.",
-                json!({ "const": "true" }),
+                json!({ "type": "string", "const": "true" }),
             ),
             AnswerHeader::RetryAfter => {
                 ("When to retry, in seconds.", json!({ "type": "integer" }))
             }
-            AnswerHeader::Authenticate => ("How to authenticate.", json!({ "const": "Bearer" })),
+            AnswerHeader::Authenticate => {
+                ("How to authenticate.", json!({ "type": "string", "const": "Bearer" }))
+            }
         };
         // These two are sent in some responses only.
         let is_required = self != AnswerHeader::Replayed && self != AnswerHeader::RetryAfter;
         json!({ "description": about, "required": is_required, "schema": schema })
     }
+}
+
+/// References to headers, by their names.
+pub(super) fn header_references(headers: &[AnswerHeader]) -> Map<String, Json> {
+    let header = |header: &AnswerHeader| {
+        let name = header.name();
+        (name.to_owned(), json!({ "$ref": format!("#/components/headers/{name}") }))
+    };
+    headers.iter().map(header).collect()
 }

@@ -79,7 +79,8 @@ pub(crate) fn of_queries(entity: &Entity, queries: &PathQueries) -> Vec<Paramete
                 (about, json!({ "type": "array", "items": { "type": "string" } }), Values::Repeated)
             }
             (false, false) if is_presence && !is_by => {
-                (String::new(), json!({ "enum": ["*", "!*"] }), Values::Repeated)
+                let schema = json!({ "type": "string", "enum": ["*", "!*"] });
+                (String::new(), schema, Values::Repeated)
             }
             (false, false) => {
                 let about = format!("The {}.{}", spoken(name), sign_rule(field));

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 
 use super::super::call::{Call, Reply};
 use super::super::example::example;
-use super::super::openapi::{Answer, BODY, Body, Description, Group};
+use super::super::openapi::{Answer, BODY, Body, Description, Group, any_object, component, with};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
 use super::super::role::Role;
@@ -26,7 +26,7 @@ pub(super) fn batch() -> Operation {
 impl Action for Batch {
     /// Each part is checked separately.
     fn access(&self) -> Access {
-        Access::Role(Role::Reader)
+        Access::Data(Role::Reader)
     }
 
     fn describe(&self, model: &Model) -> Description {
@@ -105,10 +105,10 @@ fn body(model: &Model) -> Json {
     let names = |is_named: &dyn Fn(EntityId) -> bool| {
         let named = model.entities().filter(|(id, _)| is_named(*id));
         let names: Vec<&str> = named.map(|(_, entity)| entity.name.as_str()).collect();
-        json!({ "enum": names })
+        json!({ "type": "string", "enum": names })
     };
     let (entity, written) = (names(&|_| true), names(&|id| model.jobs() != Some(id)));
-    let (text, document) = (json!({ "type": "string" }), json!({ "type": "object" }));
+    let (text, document) = (json!({ "type": "string" }), any_object());
     let part = |members: Json, required: &[&str]| {
         json!({ "type": "object", "properties": members, "required": required,
                 "additionalProperties": false })
@@ -136,8 +136,8 @@ fn answer() -> Json {
         "type": "object",
         "properties": {
             "status": status,
-            "body": { "type": "object", "description": "The entity." },
-            "problem": { "$ref": "#/components/schemas/Problem" },
+            "body": with(any_object(), "description", "The entity."),
+            "problem": component("Problem"),
         },
         "required": ["status"], "additionalProperties": false,
     });

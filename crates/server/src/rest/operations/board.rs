@@ -1,7 +1,7 @@
 //! `GET /boards/popular`: a page of a leaderboard, or the neighbors of one entry.
 
 use hyper::{Method, StatusCode};
-use keyloom_model::{Board, BoardId, Entity, EntityId, Model};
+use keyloom_model::{Board, BoardId, Entity, EntityId, Grantees, Model};
 
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group, cursor, limit, query, spoken};
@@ -31,11 +31,15 @@ pub(super) fn board(entity: EntityId, id: BoardId, board: &Board) -> Operation {
 
 impl Action for BoardPage {
     fn access(&self) -> Access {
-        Access::Role(Role::Reader)
+        Access::Data(Role::Reader)
     }
 
     fn entity(&self) -> Option<EntityId> {
         Some(self.0)
+    }
+
+    fn grantees<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        vec![&entity.board(self.1).readers]
     }
 
     fn describe(&self, model: &Model) -> Description {

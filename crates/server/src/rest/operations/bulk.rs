@@ -6,8 +6,8 @@ use keyloom_model::{Entity, EntityId, Model};
 
 use super::super::call::{Call, JSON, Reply, bad_parameter};
 use super::super::openapi::{
-    Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, PathValues, bulk_operation, flag,
-    id, of_queries, of_searches, of_tags, reference, spoken,
+    Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, PathValues, component, flag,
+    of_queries, of_searches, of_tags, reference, spoken,
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::path_queries::PathQueries;
@@ -82,10 +82,11 @@ impl Action for BulkChange {
             }
             BulkKind::Delete => ("Delete all", None, &[][..]),
         };
-        let started = Answer::json(202, "Started.", bulk_operation()).with_example(example(entity));
+        let started =
+            Answer::json(202, "Started.", component("BulkOperation")).with_example(example(entity));
         Description {
             details: details(*kind),
-            path_values: PathValues { fields_of: Some(queries.entity), others: id() },
+            path_values: PathValues { fields_of: Some(queries.entity), other: None },
             query,
             body,
             answers: vec![started.with(&[AnswerHeader::Location, AnswerHeader::Replayed])],

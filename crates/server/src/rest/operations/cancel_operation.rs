@@ -4,7 +4,7 @@ use hyper::{Method, StatusCode};
 use keyloom_model::Model;
 
 use super::super::call::{Call, Reply};
-use super::super::openapi::{Answer, Description, Group, bulk_operation};
+use super::super::openapi::{Answer, Description, Group, component};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
 use super::super::role::Role;
@@ -30,7 +30,7 @@ impl Action for CancelOperation {
         Description {
             details: vec![details.to_owned()],
             is_of_all_entities: true,
-            answers: vec![Answer::json(200, "Canceled.", bulk_operation())],
+            answers: vec![Answer::json(200, "Canceled.", component("BulkOperation"))],
             problems: vec![Kind::BadParameter, Kind::NotFound, Kind::WrongState],
             ..Description::new(Group::Together, "Cancel an operation")
         }

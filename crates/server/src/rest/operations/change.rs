@@ -3,7 +3,7 @@
 use hyper::{Method, StatusCode};
 use keyloom::Change as EntityChange;
 use keyloom_model::{
-    Entity, EntityId, Field, FieldAccess, FieldId, FieldOrigin, FieldType, Model, Tenancy,
+    Entity, EntityId, Field, FieldAccess, FieldId, FieldOrigin, FieldType, Grantees, Model, Tenancy,
 };
 use serde_json::{Map, Value as Json};
 
@@ -32,11 +32,15 @@ pub(super) fn change(id: EntityId, entity: &Entity) -> Operation {
 
 impl Action for Change {
     fn access(&self) -> Access {
-        Access::Role(Role::Writer)
+        Access::Data(Role::Writer)
     }
 
     fn entity(&self) -> Option<EntityId> {
         Some(self.0)
+    }
+
+    fn grantees<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        vec![&entity.access.update]
     }
 
     fn describe(&self, model: &Model) -> Description {

@@ -57,7 +57,7 @@ impl Action for Changes {
 
     fn describe(&self, model: &Model) -> Description {
         let names: Vec<&str> = self.0.iter().map(|id| model.entity(*id).name.as_str()).collect();
-        let kinds = json!({ "type": "array", "items": { "enum": names } });
+        let kinds = json!({ "type": "array", "items": { "type": "string", "enum": names } });
         let position = json!({ "type": "string" });
         let about = "Return only changes after this position.";
         Description {

@@ -2,7 +2,7 @@
 
 use hyper::Method;
 use keyloom::Page;
-use keyloom_model::{Entity, EntityId, Model};
+use keyloom_model::{Entity, EntityId, Grantees, Model};
 
 use super::super::call::{Call, Reply};
 use super::super::openapi::{
@@ -39,11 +39,15 @@ pub(super) fn children(
 
 impl Action for Children {
     fn access(&self) -> Access {
-        Access::Role(Role::Reader)
+        Access::Data(Role::Reader)
     }
 
     fn entity(&self) -> Option<EntityId> {
         Some(self.child)
+    }
+
+    fn grantees<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        vec![&entity.access.read]
     }
 
     fn describe(&self, model: &Model) -> Description {

@@ -2,10 +2,10 @@
 
 use hyper::{Method, StatusCode};
 use keyloom::{CountQuery, Value, item_to_json};
-use keyloom_model::{Count, CountId, Entity, EntityId, FieldId, Model};
+use keyloom_model::{Count, CountId, Entity, EntityId, FieldId, Grantees, Model};
 
 use super::super::call::{Call, Reply, bad_parameter, cut};
-use super::super::openapi::{Answer, Description, Group, PathValues, id, of_list, spoken};
+use super::super::openapi::{Answer, Description, Group, PathValues, of_list, spoken};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::parameters::value;
 use super::super::problem::Problem;
@@ -70,11 +70,15 @@ impl CountOf {
 
 impl Action for CountOf {
     fn access(&self) -> Access {
-        Access::Role(Role::Reader)
+        Access::Data(Role::Reader)
     }
 
     fn entity(&self) -> Option<EntityId> {
         Some(self.entity)
+    }
+
+    fn grantees<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        vec![&entity.count(self.count).readers]
     }
 
     fn describe(&self, model: &Model) -> Description {
@@ -86,7 +90,7 @@ impl Action for CountOf {
         let answer = Answer::json(200, "The count.", schema).with_example(example);
         Description {
             details: described.details(),
-            path_values: PathValues { fields_of: Some(self.entity), others: id() },
+            path_values: PathValues { fields_of: Some(self.entity), other: None },
             query: described.parameters(&self.open_fields(count)),
             answers: vec![answer],
             problems: of_list(entity, &self.in_path),

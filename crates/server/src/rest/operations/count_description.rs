@@ -1,27 +1,18 @@
 //! How OpenAPI describes a count: its parameters and its response.
 
-use keyloom_model::{Count, Entity, Field, FieldId, FieldType};
+use keyloom_model::{Count, Entity, FieldId};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::openapi::{
-    Form, Parameter, Values, cursor, explained, flag, limit, names, one_value, query, schema,
-    spoken,
+    CountSchema, Form, Parameter, Values, cursor, flag, limit, names, object, one_value, query,
+    schema, spoken,
 };
-use super::ranking::{by_parameter, fields, object, page_schema, sign_rule};
+use super::ranking::{by_parameter, fields, page_schema, sign_rule};
 
 /// A count, as it is described.
 pub(super) struct CountDescription<'d> {
     pub(super) entity: &'d Entity,
     pub(super) count: &'d Count,
-}
-
-/// A member of the response that has a value of each of some fields.
-struct Aggregate<'d> {
-    name: &'static str,
-    fields: Vec<&'d Field>,
-    /// Whether it has a value of each of them even if no entity does.
-    is_always_there: bool,
-    example: f64,
 }
 
 impl CountDescription<'_> {
@@ -75,28 +66,8 @@ impl CountDescription<'_> {
 
     /// Schema and example of the response: a number, or a page of them.
     pub(super) fn answer(&self) -> (Json, Json) {
-        let number = json!({ "type": "integer", "minimum": 0 });
-        let mut example = json!({ "count": 3 });
-        let mut members = vec![("count", number)];
-        for Aggregate { name, fields, is_always_there, example: value } in self.aggregates() {
-            let schema = |field: &Field| match field.of {
-                FieldType::Time => schema(&field.of, Form::Shown),
-                _ => json!({ "type": "number" }),
-            };
-            let schemas: Vec<(&str, Json)> =
-                fields.iter().map(|field| (field.name.as_str(), schema(field))).collect();
-            let always: Vec<&str> = schemas.iter().map(|(name, _)| *name).collect();
-            let always = if is_always_there { &always[..] } else { &[] };
-            members.push((name, object(&schemas, always)));
-            let value = |field: &Field| match field.of {
-                FieldType::Time => json!("2024-02-29T12:00:00Z"),
-                _ => json!(value),
-            };
-            let values = fields.iter().map(|field| (field.name.clone(), value(field)));
-            example[name] = Json::Object(values.collect());
-        }
-        let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
-        let one = object(&[members.clone(), vec![("explain", explained())]].concat(), &required);
+        let of = CountSchema { entity: self.entity, count: self.count };
+        let (one, example) = (of.reference(), of.example());
         if !self.has_pages() {
             return (one, example);
         }
@@ -105,6 +76,8 @@ impl CountDescription<'_> {
             [(name, _)] => vec![*name],
             _ => vec![],
         };
+        let members = of.members();
+        let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
         let item = object(&[kept_by, members].concat(), &[always, required].concat());
         (json!({ "oneOf": [one, page_schema(item)] }), example)
     }
@@ -126,27 +99,6 @@ impl CountDescription<'_> {
             members.push(("window", time));
         }
         members
-    }
-
-    /// What the response says of fields of the entities that are counted.
-    fn aggregates(&self) -> Vec<Aggregate<'_>> {
-        let Count { sums, min, max, .. } = self.count;
-        let of = |ids: &[FieldId]| -> Vec<&Field> {
-            ids.iter().map(|id| self.entity.field(*id)).collect()
-        };
-        let mut all = vec![];
-        if !sums.is_empty() {
-            let mut added = of(sums);
-            added.retain(|field| field.of != FieldType::Time);
-            all.push(Aggregate { name: "sum", fields: added, is_always_there: true, example: 7.5 });
-        }
-        // No entity may have an optional field, or there may be no entity.
-        for (name, ids, example) in [("average", sums, 2.5), ("min", min, 1.5), ("max", max, 3.5)] {
-            if !ids.is_empty() {
-                all.push(Aggregate { name, fields: of(ids), is_always_there: false, example });
-            }
-        }
-        all
     }
 
     /// What is counted, in sentences.

@@ -2,7 +2,7 @@
 
 use hyper::{Method, StatusCode};
 use keyloom::Change;
-use keyloom_model::{Entity, EntityId, FieldType, Model};
+use keyloom_model::{Entity, EntityId, FieldType, Grantees, Model};
 
 use super::super::call::{Call, Reply};
 use super::super::example;
@@ -26,11 +26,15 @@ pub(super) fn create(id: EntityId, entity: &Entity) -> Operation {
 
 impl Action for Create {
     fn access(&self) -> Access {
-        Access::Role(Role::Writer)
+        Access::Data(Role::Writer)
     }
 
     fn entity(&self) -> Option<EntityId> {
         Some(self.0)
+    }
+
+    fn grantees<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        vec![&entity.access.create]
     }
 
     fn describe(&self, model: &Model) -> Description {

@@ -1,7 +1,9 @@
 //! `POST /tokens`: creates a token.
 
+use std::collections::BTreeSet;
+
 use hyper::{Method, StatusCode};
-use keyloom::{Item, Value};
+use keyloom::{Item, User, Value};
 use keyloom_model::{FieldType, Model};
 use keyloom_store::Time;
 use serde_json::json;
@@ -60,7 +62,8 @@ async fn run(call: &Call, tokens: &Tokens) -> Result<Reply, Problem> {
     Ok(reply.at(format!("/tokens/{}", token.id)))
 }
 
-/// Parses `{"name": ..., "role": ..., "tenant": ..., "expires": ...}`; only `role` is required.
+/// Parses `{"role": ..., "subject": ..., "roles": [...], "tenant": ..., "name": ..., "expires": ...}`; only
+/// `role` is required, and `subject` for users.
 fn request(mut document: Item) -> Result<TokenRequest, Problem> {
     let invalid = |detail: String| Problem::new(Kind::Invalid, detail);
     let mut text = |name: &str| match document.remove(name) {
@@ -69,10 +72,13 @@ fn request(mut document: Item) -> Result<TokenRequest, Problem> {
         Some(_) => Err(invalid(format!("`{name}` must be a string."))),
     };
     let (name, role) = (text("name")?.unwrap_or_default(), text("role")?);
-    let (tenant, expires) = (text("tenant")?, text("expires")?);
+    let (tenant, expires, subject) = (text("tenant")?, text("expires")?, text("subject")?);
+    let roles = roles(document.remove("roles"))
+        .ok_or_else(|| invalid("`roles` must be a list of strings.".to_owned()))?;
     if let Some(name) = document.names().next() {
         let detail = format!(
-            "Unknown member `{}`: a token has `name`, `role`, `tenant` and `expires`.",
+            "Unknown member `{}`: a token has `name`, `role`, `subject`, `roles`, `tenant` and \
+             `expires`.",
             cut(name.as_str())
         );
         return Err(invalid(detail));
@@ -81,7 +87,22 @@ fn request(mut document: Item) -> Result<TokenRequest, Problem> {
         invalid(format!("`role` must be one of `{}`.", Role::ALL.map(Role::name).join("`, `")))
     })?;
     let expires = expires.map(|text| time(&text)).transpose()?;
-    TokenRequest { role, tenant, name, expires }.checked().map_err(|detail| invalid(detail.into()))
+    if subject.is_none() && !roles.is_empty() {
+        return Err(invalid("`roles` are those of a user: give `subject`.".to_owned()));
+    }
+    let user = subject.map(|subject| User { subject, roles });
+    let request = TokenRequest { role, user, tenant, name, expires };
+    request.checked().map_err(|detail| invalid(detail.into()))
+}
+
+fn roles(given: Option<Value>) -> Option<BTreeSet<String>> {
+    match given {
+        None | Some(Value::Null) => Some(BTreeSet::new()),
+        Some(Value::L(roles)) => {
+            roles.into_iter().map(|role| role.as_s().map(str::to_owned)).collect()
+        }
+        Some(_) => None,
+    }
 }
 
 fn time(text: &str) -> Result<Time, Problem> {

@@ -2,7 +2,7 @@
 
 use hyper::{Method, StatusCode};
 use keyloom::Change;
-use keyloom_model::{Entity, EntityId, Model};
+use keyloom_model::{Entity, EntityId, Grantees, Model};
 
 use super::super::call::{Call, Reply};
 use super::super::openapi::{
@@ -25,11 +25,15 @@ pub(super) fn delete(id: EntityId, entity: &Entity) -> Operation {
 
 impl Action for Delete {
     fn access(&self) -> Access {
-        Access::Role(Role::Writer)
+        Access::Data(Role::Writer)
     }
 
     fn entity(&self) -> Option<EntityId> {
         Some(self.0)
+    }
+
+    fn grantees<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        vec![&entity.access.delete]
     }
 
     fn describe(&self, model: &Model) -> Description {

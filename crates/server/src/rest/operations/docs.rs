@@ -27,6 +27,7 @@ impl Action for Docs {
         let page = Answer::text("text/html").with(&[AnswerHeader::ETag]);
         Description {
             headers: vec![if_changed()],
+            details: vec!["For people, with forms to try each operation.".to_owned()],
             answers: vec![page, Answer::not_modified()],
             ..Description::new(Group::Service, "This API as a page")
         }

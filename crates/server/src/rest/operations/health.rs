@@ -25,6 +25,9 @@ impl Action for Health {
 
     fn describe(&self, _: &Model) -> Description {
         Description {
+            details: vec![
+                "Succeeds as soon as the server accepts requests. Reads no data.".to_owned(),
+            ],
             answers: vec![Answer::status("It is up.", "ok")],
             ..Description::new(Group::Service, "Check whether the server is up")
         }

@@ -2,13 +2,13 @@
 
 use hyper::Method;
 use keyloom::{End, ListQuery, Page, Record, Total, Value};
-use keyloom_model::{Direction, Entity, EntityId, FieldId, FieldType, List, Model};
+use keyloom_model::{Direction, Entity, EntityId, FieldId, FieldType, Grantees, List, Model};
 
 use super::super::call::{Call, Reply, bad_parameter, quoted};
 use super::super::example::literal_of;
 use super::super::openapi::{
-    Answer, Description, Group, PathValues, TakenId, capital, cursor, flag, id, limit, names,
-    of_list, of_queries, of_searches, of_tags, only_fields, spoken, with_article, with_others,
+    Answer, Description, Group, PathValues, TakenId, capital, cursor, flag, limit, names, of_list,
+    of_queries, of_searches, of_tags, only_fields, spoken, with_article, with_others,
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::parameters::{Requested, RequestedList};
@@ -34,11 +34,15 @@ pub(super) fn list(entity: &Entity, path: Vec<Segment>, queries: PathQueries) ->
 
 impl Action for ListPage {
     fn access(&self) -> Access {
-        Access::Role(Role::Reader)
+        Access::Data(Role::Reader)
     }
 
     fn entity(&self) -> Option<EntityId> {
         Some(self.0.entity)
+    }
+
+    fn grantees<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        self.0.readers(entity)
     }
 
     fn describe(&self, model: &Model) -> Description {
@@ -57,7 +61,7 @@ impl Action for ListPage {
         query.extend(with_others(model, queries.entity));
         Description {
             details: details(entity, queries),
-            path_values: PathValues { fields_of: Some(queries.entity), others: id() },
+            path_values: PathValues { fields_of: Some(queries.entity), other: None },
             query,
             answers: vec![Answer::page(model, queries.entity)],
             problems: of_list(entity, &queries.in_path),

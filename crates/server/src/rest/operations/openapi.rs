@@ -4,10 +4,9 @@ use std::future::ready;
 
 use hyper::Method;
 use keyloom_model::Model;
-use serde_json::json;
 
 use super::super::call::Call;
-use super::super::openapi::{Answer, AnswerHeader, Description, Group, if_changed};
+use super::super::openapi::{Answer, AnswerHeader, Description, Group, any_object, if_changed};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::segment::Segment;
 use super::super::state::State;
@@ -25,9 +24,10 @@ impl Action for OpenApi {
     }
 
     fn describe(&self, _: &Model) -> Description {
-        let document = Answer::json(200, "The OpenAPI document.", json!({ "type": "object" }));
+        let document = Answer::json(200, "The OpenAPI document.", any_object());
         Description {
             headers: vec![if_changed()],
+            details: vec!["OpenAPI 3.1, for client generators and other tools.".to_owned()],
             answers: vec![document.with(&[AnswerHeader::ETag]), Answer::not_modified()],
             ..Description::new(Group::Service, "This API as an OpenAPI document")
         }

@@ -4,10 +4,10 @@ use axum::routing::MethodFilter;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use keyloom_model::Model;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
 use super::super::call::{Call, Reply};
-use super::super::openapi::{Answer, Body, Description, Group, PathValues};
+use super::super::openapi::{Answer, Body, Description, Group, any_value};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::own_route::{OwnRequest, OwnRoute, OwnShape};
 use super::super::problem::{Kind, Problem};
@@ -57,9 +57,8 @@ impl Action for Own {
             None => Answer { media_type: "text/html", ..Answer::empty(200, "The page.") },
             Some(schema) => Answer::json(200, "The response.", schema.clone()),
         };
-        let body = Body { is_required: false, ..Body::json(json!({}), None) };
+        let body = Body { is_required: false, ..Body::json(any_value(), None) };
         Description {
-            path_values: PathValues { fields_of: None, others: json!({ "type": "string" }) },
             body: self.has_body.then_some(body),
             answers: vec![answer],
             // The code of the application can return any problem.

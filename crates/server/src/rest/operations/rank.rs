@@ -1,7 +1,7 @@
 //! `GET /boards/popular/{of}`: rank and score of an entry of a leaderboard.
 
 use hyper::{Method, StatusCode};
-use keyloom_model::{Board, BoardId, Entity, EntityId, Model};
+use keyloom_model::{Board, BoardId, Entity, EntityId, Grantees, Model};
 
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group, PathValues, explained, spoken};
@@ -13,7 +13,7 @@ use super::super::segment::Segment;
 use super::super::state::State;
 use super::entries::{EntityPart, entity_parameters, entries, entry_schema};
 use super::ranking::{
-    by_parameter, details, fields, not_on_it, of_schema, ranked_value, settling_schema, values_by,
+    by_parameter, details, fields, not_on_it, of_value, ranked_value, settling_schema, values_by,
 };
 
 #[derive(Debug)]
@@ -27,11 +27,15 @@ pub(super) fn rank(entity: EntityId, id: BoardId, board: &Board) -> Operation {
 
 impl Action for Rank {
     fn access(&self) -> Access {
-        Access::Role(Role::Reader)
+        Access::Data(Role::Reader)
     }
 
     fn entity(&self) -> Option<EntityId> {
         Some(self.0)
+    }
+
+    fn grantees<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        vec![&entity.board(self.1).readers]
     }
 
     fn describe(&self, model: &Model) -> Description {
@@ -45,7 +49,7 @@ impl Action for Rank {
         schema["properties"]["settling"] = settling_schema();
         Description {
             details: details((entity, board)),
-            path_values: PathValues { fields_of: None, others: of_schema((entity, board)) },
+            path_values: PathValues { fields_of: None, other: Some(of_value((entity, board))) },
             query,
             answers: vec![Answer::json(200, "The rank and score.", schema)],
             problems: vec![Kind::BadParameter, Kind::NotFound, Kind::Building],

@@ -3,11 +3,12 @@
 use hyper::StatusCode;
 use keyloom::{Item, Ranked, Value, item_to_json};
 use keyloom_model::{Board, Entity, Field, FieldId, FieldType, Ranking};
-use serde_json::{Map, Value as Json, json};
+use serde_json::{Value as Json, json};
 
 use super::super::call::{Call, Reply, bad_parameter, cut};
 use super::super::openapi::{
-    Form, Location, Parameter, Values, explained, id, one_value, schema, spoken,
+    Form, Location, Parameter, PathValue, Values, explained, id, object, one_value, schema, spoken,
+    with_article,
 };
 use super::super::parameters::value;
 use super::super::problem::{Kind, Problem};
@@ -24,10 +25,15 @@ pub(super) fn values_by(
         given.push((field.name.clone(), value(field, text)?));
     }
     for field in open.iter().map(|field| entity.field(*field)) {
-        let text = call
-            .parameter(&field.name)?
-            .ok_or_else(|| bad_parameter(format!("The parameter `{}` is required.", field.name)))?;
-        given.push((field.name.clone(), value(field, bare(text))?));
+        match call.parameter(&field.name)? {
+            Some(text) => given.push((field.name.clone(), value(field, bare(text))?)),
+            // Users need not name themselves.
+            None if call.caller.user.is_some() && entity.is_owner(field) => {}
+            None => {
+                let detail = format!("The parameter `{}` is required.", field.name);
+                return Err(bad_parameter(detail));
+            }
+        }
     }
     Ok(given)
 }
@@ -85,6 +91,17 @@ pub(super) fn of_schema((entity, board): (&Entity, &Board)) -> Json {
     }
 }
 
+/// A ranked value, or an id, in a path.
+pub(super) fn of_value((entity, board): (&Entity, &Board)) -> PathValue {
+    let about = match board.ranking {
+        Ranking::Count(field) => {
+            format!("The {} to return the rank of.", spoken(&entity.field(field).name))
+        }
+        Ranking::Field(_) => format!("The id of {}.", with_article(&entity.name)),
+    };
+    PathValue { about, schema: of_schema((entity, board)) }
+}
+
 /// The schema of an entry of a leaderboard.
 pub(super) fn ranked_schema((entity, board): (&Entity, &Board)) -> Json {
     let (of, score) = match board.ranking {
@@ -140,16 +157,6 @@ pub(super) fn page_schema(item: Json) -> Json {
                        at the end." });
     let items = json!({ "type": "array", "items": item });
     object(&[("items", items), ("next", next), ("explain", explained())], &["items"])
-}
-
-/// The schema of an object with exactly these properties.
-pub(super) fn object(properties: &[(&str, Json)], required: &[&str]) -> Json {
-    let properties: Map<String, Json> =
-        properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
-    json!({
-        "type": "object", "properties": properties, "required": required,
-        "additionalProperties": false,
-    })
 }
 
 pub(super) fn fields<'e>(

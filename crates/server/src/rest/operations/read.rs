@@ -2,7 +2,7 @@
 
 use hyper::header::ETAG;
 use hyper::{Method, StatusCode};
-use keyloom_model::{Entity, EntityId, Model};
+use keyloom_model::{Entity, EntityId, Grantees, Model};
 
 use super::super::call::{Call, Reply, Tags, tag};
 use super::super::openapi::{
@@ -27,11 +27,15 @@ pub(super) fn read(id: EntityId, entity: &Entity) -> Operation {
 
 impl Action for Read {
     fn access(&self) -> Access {
-        Access::Role(Role::Reader)
+        Access::Data(Role::Reader)
     }
 
     fn entity(&self) -> Option<EntityId> {
         Some(self.0)
+    }
+
+    fn grantees<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        vec![&entity.access.read]
     }
 
     fn describe(&self, model: &Model) -> Description {

@@ -5,7 +5,7 @@ use keyloom::Error;
 use keyloom_model::Model;
 
 use super::super::call::{Call, Reply};
-use super::super::openapi::{Answer, Description, Group, bulk_operation};
+use super::super::openapi::{Answer, Description, Group, component};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
 use super::super::role::Role;
@@ -29,7 +29,7 @@ impl Action for ReadOperation {
     fn describe(&self, _: &Model) -> Description {
         Description {
             is_of_all_entities: true,
-            answers: vec![Answer::json(200, "The operation.", bulk_operation())],
+            answers: vec![Answer::json(200, "The operation.", component("BulkOperation"))],
             problems: vec![Kind::BadParameter, Kind::NotFound],
             ..Description::new(Group::Together, "Read the progress of an operation")
         }

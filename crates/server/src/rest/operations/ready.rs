@@ -24,6 +24,7 @@ impl Action for Ready {
 
     fn describe(&self, _: &Model) -> Description {
         Description {
+            details: vec!["For load balancers: send no requests while it fails.".to_owned()],
             answers: vec![Answer::status("It is ready.", "ready")],
             problems: vec![Kind::WritesRefused],
             ..Description::new(

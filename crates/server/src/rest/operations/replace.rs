@@ -2,7 +2,7 @@
 
 use hyper::{Method, StatusCode};
 use keyloom::{Change, Error, IdProblem, Record};
-use keyloom_model::{Entity, EntityId, IdSource, Model};
+use keyloom_model::{Entity, EntityId, Grantees, IdSource, Model};
 use serde_json::json;
 
 use super::super::call::{Call, Reply, Tags};
@@ -28,11 +28,15 @@ pub(super) fn replace(id: EntityId, entity: &Entity) -> Operation {
 
 impl Action for Replace {
     fn access(&self) -> Access {
-        Access::Role(Role::Writer)
+        Access::Data(Role::Writer)
     }
 
     fn entity(&self) -> Option<EntityId> {
         Some(self.0)
+    }
+
+    fn grantees<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        vec![&entity.access.update]
     }
 
     fn describe(&self, model: &Model) -> Description {

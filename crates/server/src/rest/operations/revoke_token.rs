@@ -2,10 +2,9 @@
 
 use hyper::{Method, StatusCode};
 use keyloom_model::Model;
-use serde_json::json;
 
 use super::super::call::{Call, Reply, cut};
-use super::super::openapi::{Answer, Description, Group, PathValues};
+use super::super::openapi::{Answer, Description, Group};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
 use super::super::role::Role;
@@ -29,7 +28,6 @@ impl Action for RevokeToken {
 
     fn describe(&self, _: &Model) -> Description {
         Description {
-            path_values: PathValues { fields_of: None, others: json!({ "type": "string" }) },
             answers: vec![Answer::empty(204, "Revoked.")],
             problems: vec![Kind::BadParameter, Kind::NotFound],
             ..Description::new(Group::Tokens, "Revoke a token")

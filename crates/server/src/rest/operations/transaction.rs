@@ -9,8 +9,8 @@ use super::super::call::{Call, Reply};
 use super::super::example::example;
 use super::super::explain::{self, EXPLAIN};
 use super::super::openapi::{
-    Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, VERSIONED, explained, flag, id,
-    of_new, or_named, reference, with,
+    Answer, AnswerHeader, BODY, Body, CHANGE, Description, Group, VERSIONED, explained_change,
+    flag, id, of_new, one_text, or_named, reference, with,
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
@@ -30,7 +30,7 @@ pub(super) fn transaction() -> Operation {
 
 impl Action for Transaction {
     fn access(&self) -> Access {
-        Access::Role(Role::Writer)
+        Access::Data(Role::Writer)
     }
 
     fn describe(&self, model: &Model) -> Description {
@@ -75,6 +75,7 @@ async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
         }
     }
     if call.parsed(EXPLAIN, "`true` or `false`")?.unwrap_or(false) {
+        call.caller.check_explained(Role::Writer)?;
         let writes = call.db.rehearse(changes).await?;
         let body = json!({ "explain": explain::writes(&writes) }).to_string();
         return Ok(Reply::json(StatusCode::OK, body));
@@ -108,7 +109,7 @@ fn answer(model: &Model) -> Json {
         "type": "object",
         "properties": {
             "results": { "type": "array", "items": { "anyOf": results } },
-            "explain": explained(),
+            "explain": explained_change(),
         },
         "anyOf": [{ "required": ["results"] }, { "required": ["explain"] }],
         "additionalProperties": false,
@@ -127,7 +128,7 @@ fn example_body(model: &Model) -> Option<Json> {
 /// The schemas of the changes of an entity; deletion is last.
 fn changes(entity: &Entity) -> [Json; 4] {
     let part = |verb: &str, members: Json, required: &[&str]| {
-        let members = with(members, verb, json!({ "const": entity.name }));
+        let members = with(members, verb, one_text(&entity.name));
         let required: Vec<&str> = [verb].into_iter().chain(required.iter().copied()).collect();
         json!({ "type": "object", "properties": members, "required": required,
                 "additionalProperties": false })

@@ -5,14 +5,14 @@ use std::collections::BTreeSet;
 
 use hyper::{Method, StatusCode};
 use keyloom::{FindTags, Item, ListQuery, ValuePage, item_to_json};
-use keyloom_model::{Entity, EntityId, FieldId, IdSource, Model};
+use keyloom_model::{Entity, EntityId, FieldId, Grantees, IdSource, Model};
 use serde_json::{Map, Value as Json, json};
 
 use super::super::call::{Call, Reply};
 use super::super::filter::tag_parameters;
 use super::super::openapi::{
-    Answer, Description, Form, Group, PathValues, cursor, explained, limit, of_list, of_queries,
-    of_searches, of_tags, query, schema, spoken,
+    Answer, Description, Form, Group, PathValue, PathValues, cursor, explained, limit, of_list,
+    of_queries, of_searches, of_tags, query, schema, spoken,
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::path_queries::PathQueries;
@@ -90,11 +90,15 @@ pub(super) fn values(entity: &Entity, path: &[Segment], queries: &PathQueries) -
 
 impl Action for CountValues {
     fn access(&self) -> Access {
-        Access::Role(Role::Reader)
+        Access::Data(Role::Reader)
     }
 
     fn entity(&self) -> Option<EntityId> {
         Some(self.queries.entity)
+    }
+
+    fn grantees<'m>(&self, entity: &'m Entity) -> Vec<&'m Grantees> {
+        self.queries.readers(entity)
     }
 
     fn describe(&self, model: &Model) -> Description {
@@ -116,11 +120,11 @@ impl Action for CountValues {
                 "Counts only entities that pass the filters. Ordered by their bytes."
             }
         };
-        let (fields_of, others) = (Some(queries.entity), named(entity, queries, *of));
+        let (fields_of, other) = (Some(queries.entity), Some(named(entity, queries, *of)));
         let counts = counts(entity, queries, *of);
         Description {
             details: vec![details.to_owned()],
-            path_values: PathValues { fields_of, others },
+            path_values: PathValues { fields_of, other },
             query: parameters,
             answers: vec![Answer::json(200, "The counts.", counts)],
             problems: of_list(entity, &queries.in_path),
@@ -215,18 +219,19 @@ fn summary(entity: &Entity, queries: &PathQueries, of: ValuesOf) -> String {
     format!("Count {what} of {} entities: {list}", spoken(&entity.name))
 }
 
-/// The schema of the facet or key in the path.
-fn named(entity: &Entity, queries: &PathQueries, of: ValuesOf) -> Json {
-    match of {
+/// The facet or key in the path.
+fn named(entity: &Entity, queries: &PathQueries, of: ValuesOf) -> PathValue {
+    let (about, schema) = match of {
         ValuesOf::Facet => {
             let names = queries.facets(entity).into_iter().map(|id| entity.field(id).name.as_str());
             let names: BTreeSet<&str> = names.collect();
-            json!({ "type": "string", "enum": names })
+            ("The facet to count the values of.", json!({ "type": "string", "enum": names }))
         }
         ValuesOf::Facets | ValuesOf::TagKeys(_) | ValuesOf::TagValues(_) => {
-            json!({ "type": "string" })
+            ("The key of the tags.", json!({ "type": "string" }))
         }
-    }
+    };
+    PathValue { about: about.to_owned(), schema }
 }
 
 /// The schema of the response.

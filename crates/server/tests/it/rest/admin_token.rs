@@ -40,7 +40,7 @@ fn tokens_without_the_role_admin_are_rejected() {
     let store = Arc::new(MemoryStore::new(Arc::new(clock.clone())));
     let tokens = tokens(&store, &clock);
     let create = |role, expires| {
-        let request = TokenRequest { role, tenant: None, name: String::new(), expires };
+        let request = TokenRequest { role, user: None, tenant: None, name: String::new(), expires };
         let (_, text) = block_on(tokens.create(request)).unwrap();
         block_on(tokens.ensure_admin(&AdminToken::new(&text).unwrap()))
     };

@@ -17,6 +17,7 @@ fields.owner = "text"
 fields.group = "enum(a, b)"
 fields.rank = "int 0..100"
 fields.labels = "tags"
+fields.note = "any?"
 unique = ["rank"]
 list.all = { path = "/items", order = "rank" }
 list.of_group = { path = "/items", by = "group", order = "rank" }
@@ -119,6 +120,11 @@ fn a_request_without_conditions_must_say_so() {
     assert_eq!(count(&served, "bob", "b"), 15);
 }
 
+/// A list within a list, and so on.
+fn nested(depth: usize) -> Json {
+    (0..depth).fold(json!(1), |inner, _| json!([inner]))
+}
+
 #[test]
 fn invalid_requests_start_nothing() {
     let served = served(&[]);
@@ -130,6 +136,9 @@ fn invalid_requests_start_nothing() {
         (Ask::delete("/items?group=a&$all=maybe"), "400 bad-parameter"),
         (Ask::patch("/items?group=a", &json!({ "color": "red" })), "422 invalid"),
         (Ask::patch("/items?group=a", &json!({ "version": "x" })), "422 invalid"),
+        (Ask::patch("/items?group=a", &json!({ "note": [{ "a": { "": 1 } }] })), "422 invalid"),
+        (Ask::patch("/items?group=a", &json!({ "labels": { "": "x" } })), "422 invalid"),
+        (Ask::patch("/items?group=a", &json!({ "note": nested(31) })), "422 invalid"),
         (Ask::patch("/items?group=a", &json!([])), "400 bad-document"),
         (Ask::new("PATCH", "/items?group=a"), "415 bad-media-type"),
         (Ask::patch("/operations/x", &empty), "405 bad-method"),
@@ -145,6 +154,18 @@ fn invalid_requests_start_nothing() {
     assert_eq!(served.ask(&Ask::delete("/items?group=a")).outcome(), "400 tenant-needed");
     let all = served.ask(&of(Ask::get("/operations"))).expect_json(200);
     assert_eq!(all, json!({ "items": [] }));
+}
+
+/// As a patch of one entity can.
+#[test]
+fn a_patch_can_remove_what_no_entity_has() {
+    let served = served(&[]);
+    let patch = json!({ "labels": { "": null, "odd": null }, "note": "x" });
+    served.ask(&of(Ask::patch("/items/i0", &patch))).expect_json(200);
+    let (_, path) = start(&served, &of(Ask::patch("/items?group=a", &patch)));
+    run(&served);
+    let done = served.ask(&of(Ask::get(&path))).expect_json(200);
+    assert_eq!((&done["changed"], &done["unchanged"]), (&json!(4), &json!(1)), "{done}");
 }
 
 #[test]

@@ -84,8 +84,13 @@ fn every_operation_needs_a_valid_token() {
     for (name, stage) in stages() {
         let served = &stage.served;
         let expires = Some(keyloom_store::Time(ManualClock::START.0 + 1));
-        let request =
-            TokenRequest { role: Role::Admin, tenant: None, name: String::new(), expires };
+        let request = TokenRequest {
+            role: Role::Admin,
+            user: None,
+            tenant: None,
+            name: String::new(),
+            expires,
+        };
         let (_, expired) = block_on(served.tokens.create(request.clone())).unwrap();
         let (token, revoked) = block_on(served.tokens.create(request)).unwrap();
         block_on(served.tokens.revoke(&token.id)).unwrap();

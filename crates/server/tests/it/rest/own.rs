@@ -61,14 +61,15 @@ fn a_route_declares_its_role_and_its_response() {
 #[test]
 fn secrets_in_paths_of_public_routes_are_not_logged() {
     let served = served();
-    for ask in [Ask::get("/said/hush"), Ask::new("PUT", "/said/hush"), Ask::get("/said/hush/hush")]
+    for ask in
+        [Ask::get("/said/hush8"), Ask::new("PUT", "/said/hush8"), Ask::get("/said/hush8/hush8")]
     {
         served.ask(&ask);
     }
     served.ask(&Ask::get("/written/aloud"));
     let lines = log::lines().concat();
     assert!(lines.contains("/said/…") && lines.contains("/written/aloud"), "{lines}");
-    assert!(!lines.contains("hush"), "{lines}");
+    assert!(!lines.contains("hush8"), "{lines}");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use keyloom::{Db, Options, Store, SystemEntropy};
+use keyloom::{Db, Options, Store, SystemEntropy, User};
 use keyloom_server::{
-    Config, Limits, OwnRoute, Rest, RestOptions, Role, Route, TlsFiles, TokenRequest, Tokens,
+    Config, IssuerOptions, Issuers, Limits, OwnRoute, Rest, RestOptions, Role, Route, TlsFiles,
+    TokenRequest, Tokens,
 };
 use keyloom_store::{Background, Engine, MemoryStore, Options as EngineOptions};
 use keyloom_testkit::{ManualClock, SimDisk};
@@ -44,6 +45,8 @@ pub(crate) struct Setup {
     pub(crate) own: Vec<OwnRoute>,
     pub(crate) closed: &'static [&'static str],
     pub(crate) cors_origins: &'static [&'static str],
+    /// Identity providers.
+    pub(crate) issuers: Vec<IssuerOptions>,
 }
 
 impl Setup {
@@ -51,7 +54,8 @@ impl Setup {
         let limits = Limits { body_bytes: 64 * 1024, ..short_limits() };
         let (own, closed, cors_origins) = (vec![], &[][..], &[][..]);
         let (tls, engine, store) = (None, None, reference as fn(&ManualClock) -> Arc<dyn Store>);
-        Setup { door, limits, tls, store, engine, own, closed, cors_origins }
+        let issuers = vec![];
+        Setup { door, limits, tls, store, engine, own, closed, cors_origins, issuers }
     }
 }
 
@@ -91,7 +95,12 @@ impl Served {
         let db = block_on(Db::open_with(model, store.clone(), options)).unwrap();
         let options =
             RestOptions { closed: setup.closed, engine: setup.engine, ..RestOptions::default() };
-        let rest = Rest::new(db.clone(), open_tokens(), setup.own, options).unwrap();
+        let mut trusting = open_tokens();
+        if !setup.issuers.is_empty() {
+            let issuers = Issuers::new(setup.issuers, Arc::new(clock.clone())).unwrap();
+            trusting = trusting.trusting(issuers);
+        }
+        let rest = Rest::new(db.clone(), trusting, setup.own, options).unwrap();
         let routes = rest.routes();
         let cors_origins = setup.cors_origins.iter().map(|origin| (*origin).to_owned()).collect();
         let config = Config { cors_origins, ..config(setup.limits, setup.tls) };
@@ -121,6 +130,13 @@ impl Served {
         format!("{shard}:{number}")
     }
 
+    /// Creates a token of a user, and returns its text.
+    pub(crate) fn user(&self, user: User) -> String {
+        let (role, name) = (Role::User, "test".to_owned());
+        let request = TokenRequest { role, user: Some(user), tenant: None, name, expires: None };
+        block_on(self.tokens.create(request)).unwrap().1
+    }
+
     /// Creates a token, and returns its text.
     pub(crate) fn token(&self, role: Role, tenant: Option<&str>) -> String {
         token(&self.tokens, role, tenant)
@@ -129,7 +145,7 @@ impl Served {
 
 fn token(tokens: &Tokens, role: Role, tenant: Option<&str>) -> String {
     let tenant = tenant.map(str::to_owned);
-    let request = TokenRequest { role, tenant, name: "test".to_owned(), expires: None };
+    let request = TokenRequest { role, user: None, tenant, name: "test".to_owned(), expires: None };
     block_on(tokens.create(request)).unwrap().1
 }
 

@@ -61,6 +61,7 @@ fn bind(listen: [u8; 4], door: Door) -> String {
         if door == Door::Closed {
             let request = TokenRequest {
                 role: Role::Reader,
+                user: None,
                 tenant: None,
                 name: String::new(),
                 expires: None,

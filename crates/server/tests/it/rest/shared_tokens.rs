@@ -21,7 +21,7 @@ fn tokens(store: &Arc<dyn Store>, table: &str) -> Tokens {
 
 fn create(tokens: &Tokens) -> String {
     let (tenant, name) = (None, String::new());
-    let request = TokenRequest { role: Role::Admin, tenant, name, expires: None };
+    let request = TokenRequest { role: Role::Admin, user: None, tenant, name, expires: None };
     block_on(tokens.create(request)).unwrap().0.id
 }
 

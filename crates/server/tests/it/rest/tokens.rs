@@ -52,8 +52,13 @@ fn a_token_is_valid_until_it_is_revoked_or_expires() {
     let served = Served::closed(&app("tasks"));
     let admin = served.token(Role::Admin, None);
     let soon = keyloom_store::Time(keyloom_testkit::ManualClock::START.0 + 1000);
-    let request =
-        TokenRequest { role: Role::Reader, tenant: None, name: String::new(), expires: Some(soon) };
+    let request = TokenRequest {
+        role: Role::Reader,
+        user: None,
+        tenant: None,
+        name: String::new(),
+        expires: Some(soon),
+    };
     let (_, expiring) = block_on(served.tokens.create(request)).unwrap();
     let shown = made(&served, &admin, &json!({"role": "reader"}));
     let token = shown["token"].as_str().unwrap();
