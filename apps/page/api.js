@@ -102,6 +102,12 @@ export function follow(query, shown, changed) {
   followed = { query, changed, stream: document.hidden ? closed() : opened(query, shown, changed) };
 }
 
+/** Follows nothing any more. */
+export function unfollow() {
+  followed?.stream.close();
+  followed = null;
+}
+
 function closed() {
   return { readyState: EventSource.CLOSED, close() {} };
 }

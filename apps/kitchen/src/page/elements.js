@@ -98,15 +98,15 @@ export function confirmed(question, verb) {
   });
 }
 
-/** Shows a notice below the view, with a button to undo. */
-export function notify(text, undo) {
-  const undone = async () => {
+/** Shows a notice below the view, with a button, by default to undo. */
+export function notify(text, action, name = "Undo") {
+  const acted = async () => {
     notify("");
-    await undo();
+    await action();
   };
   const place = document.getElementById("notice");
   const close = button("×", () => notify(""), { "aria-label": "Dismiss", className: "plain" });
-  place.replaceChildren(...(text === "" ? [] : [make("span", {}, text), button("Undo", undone), close]));
+  place.replaceChildren(...(text === "" ? [] : [make("span", {}, text), button(name, acted), close]));
 }
 
 /** Buttons to the previous and the next page of a list; nothing if it has one page. */

@@ -15,8 +15,9 @@ const DISHES_MAX = 1000;
 let shown = { menu: null };
 
 export async function menuView({ menu: id }, isMoved) {
+  const query = path(at("menus", id), { with: EVERYTHING, limit: DISHES_MAX });
   const [menu, list] = await Promise.all([
-    ask("GET", path(at("menus", id), { with: EVERYTHING, limit: DISHES_MAX })),
+    ask("GET", query),
     ask("GET", `${at("menus", id)}/shopping-list`),
   ]);
   if (isMoved || shown.menu !== id) shown = { menu: id, isEdited: false, dishes: new Set(), add: null };
@@ -31,6 +32,7 @@ export async function menuView({ menu: id }, isMoved) {
     );
   return {
     title: menu.name,
+    follows: [query, menu],
     nodes: [
       link({}, { className: "back" }, "‹ All menus"),
       title(menu.name, {

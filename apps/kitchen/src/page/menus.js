@@ -10,13 +10,15 @@ const PAGE = 12;
 const DISHES_SHOWN = 4;
 
 export async function menusView({ cursor }) {
-  const list = await ask("GET", path("/menus", { limit: PAGE, cursor, with: "menu_items.recipe" }));
+  const query = path("/menus", { limit: PAGE, cursor, with: "menu_items.recipe" });
+  const list = await ask("GET", query);
   const isEmpty = list.items.length === 0 && list.previous === undefined;
   // The next menu starts where the newest ends, or next week.
   const newest = cursor === undefined ? list.items[0]?.starts : undefined;
   const monday = mondayAfter(newest === undefined ? Date.now() : new Date(newest).getTime());
   return {
     title: "Menus",
+    follows: [query, list],
     nodes: [
       title("Menus"),
       isEmpty ? await firstSteps() : null,

@@ -1,7 +1,7 @@
 // Shows the view that the address names. The views are in the modules beside this one.
 
-import { attempt, tell } from "/api.js";
-import { address, link, onChange } from "/address.js";
+import { attempt, follow, tell, unfollow } from "/api.js";
+import { address, link, onChange, refresh } from "/address.js";
 import { notify } from "/elements.js";
 import { ingredientsView } from "/ingredients.js";
 import { menuView } from "/menu.js";
@@ -25,6 +25,8 @@ function chosen(asked) {
 }
 
 let latest = 0;
+/** Whether the user has typed something since the view was shown. */
+let isTyped = false;
 
 /** Shows the address. Of concurrent calls only the last one is shown. */
 async function show(focus) {
@@ -46,7 +48,16 @@ async function show(focus) {
   const focused = focus ?? document.activeElement?.id;
   document.title = `${shown.title} – Kitchen`;
   place.replaceChildren(...shown.nodes.filter((node) => node !== null));
+  isTyped = false;
+  if (shown.follows) follow(...shown.follows, changedByOthers);
+  else unfollow();
   if (focused) document.getElementById(focused)?.focus({ preventScroll: isMoved });
+}
+
+/** Shows what others have changed, unless the user would lose what they are typing. */
+function changedByOthers() {
+  if (isTyped) notify("Somebody else has changed this.", refresh, "Show");
+  else refresh();
 }
 
 function showViews(part) {
@@ -56,5 +67,8 @@ function showViews(part) {
   document.getElementById("views").replaceChildren(...links);
 }
 
+document.getElementById("view").addEventListener("input", () => {
+  isTyped = true;
+});
 onChange(show);
 show(null);

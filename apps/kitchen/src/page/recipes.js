@@ -11,7 +11,8 @@ const MENUS_SHOWN = 20;
 
 export async function recipesView({ cursor }) {
   const parameters = { limit: PAGE, cursor, with: "recipe_ingredients.ingredient" };
-  const list = await ask("GET", path("/recipes", parameters));
+  const query = path("/recipes", parameters);
+  const list = await ask("GET", query);
   const invitation = make(
     "p",
     { className: "card" },
@@ -21,6 +22,7 @@ export async function recipesView({ cursor }) {
   );
   return {
     title: "Recipes",
+    follows: [query, list],
     nodes: [
       title("Recipes", {
         tools: [link({ view: "new-recipe" }, { className: "button primary" }, "New recipe")],
@@ -53,8 +55,9 @@ export async function newRecipeView() {
 }
 
 export async function recipeView({ recipe: id, edit }) {
+  const query = path(at("recipes", id), { with: "recipe_ingredients.ingredient", limit: 1000 });
   const [recipe, uses] = await Promise.all([
-    ask("GET", path(at("recipes", id), { with: "recipe_ingredients.ingredient", limit: 1000 })),
+    ask("GET", query),
     ask("GET", path(`${at("recipes", id)}/menu-items`, { with: "menu", limit: MENUS_SHOWN })),
   ]);
   if (edit) {
@@ -63,6 +66,7 @@ export async function recipeView({ recipe: id, edit }) {
   }
   return {
     title: recipe.name,
+    follows: [query, recipe],
     nodes: [
       back(),
       title(recipe.name, {
