@@ -115,7 +115,7 @@ fn each_row_says_what_it_is_for() {
             assert!(shown.iter().any(|row| row == expected), "{expected} is not in {shown:#?}");
         }
         let longest = shown.iter().find(|row| row.contains("| list longest |")).unwrap();
-        assert!(longest.ends_with("book longest a | ↓474 b"), "{longest}");
+        assert!(longest.ends_with("book longest a | ↓474 0 b"), "{longest}");
         assert!(block_on(db.entity_rows("book", "c")).unwrap().is_none());
         assert!(block_on(db.entity_rows("film", "b")).is_err());
     });

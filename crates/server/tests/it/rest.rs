@@ -25,6 +25,7 @@ mod live;
 mod log;
 mod malformed;
 mod matching;
+mod models;
 mod matrix;
 mod observability;
 mod oncall_queries;
