@@ -14,7 +14,7 @@ use super::super::segment::Segment;
 use super::super::state::State;
 
 /// The longest text of a model that is checked.
-pub(crate) const TEXT_BYTES_MAX: usize = 1 << 20;
+pub(crate) const TEXT_BYTES_MAX: usize = 1 << 19;
 
 #[derive(Debug)]
 struct CompareModel;

@@ -30,7 +30,8 @@ fn another_model_is_compared_and_nothing_changes() {
                          "unavailable": []});
     assert_eq!(compare(&app("tasks")), nothing);
 
-    let with_list = format!("{}\n[entity.task.list.done]\nwhere = {{ done = true }}\n", app("tasks"));
+    let with_list =
+        format!("{}\n[entity.task.list.done]\nwhere = {{ done = true }}\n", app("tasks"));
     let compared = compare(&with_list);
     assert_eq!(compared["rewritten"], json!(["task"]));
     assert!(compared["unavailable"].to_string().contains("the list `done`"), "{compared}");
@@ -53,7 +54,7 @@ fn texts_that_are_no_models_are_refused() {
     assert_eq!(outcome(&json!({})), "422 invalid");
     assert_eq!(outcome(&json!({"text": 7})), "422 invalid");
     assert_eq!(outcome(&json!({"text": "", "more": 1})), "422 invalid");
-    assert_eq!(outcome(&json!({"text": "#".repeat((1 << 20) + 1)})), "422 invalid");
+    assert_eq!(outcome(&json!({"text": "#".repeat((1 << 19) + 1)})), "422 invalid");
     assert_eq!(outcome(&json!({"text": "[".repeat(100_000)})), "200");
 }
 
@@ -61,22 +62,21 @@ fn texts_that_are_no_models_are_refused() {
 fn administrators_read_the_rows_of_entities_of_their_tenant() {
     let served = Served::closed(&app("oncall"));
     let (admin, writer) = (served.token(Role::Admin, None), served.token(Role::Writer, None));
-    let tenant = "Keyloom-Tenant";
-    let contact = json!({"name": "Ada", "methods": []});
-    let created = Ask::post("/contacts", &contact).bearer(&admin).header(tenant, "acme");
+    let contact = json!({"name": "Ada"});
+    let created = Ask::post("/contacts", &contact).bearer(&admin).tenant("acme");
     let created = served.ask(&created).expect_json(201);
     let path = format!("/model/rows?entity=contact&id={}", created["id"].as_str().unwrap());
-    let rows = served.ask(&Ask::get(&path).bearer(&admin).header(tenant, "acme")).expect_json(200);
+    let rows = served.ask(&Ask::get(&path).bearer(&admin).tenant("acme")).expect_json(200);
     let rows = rows["items"].as_array().unwrap();
     assert_eq!(rows[0]["what"], "entity");
     assert!(rows.len() > 1 && rows.iter().all(|row| row["is_stored"] == true), "{rows:?}");
 
     let outcome = |ask: Ask| served.ask(&ask).outcome();
-    let other = Ask::get(&path).bearer(&admin).header(tenant, "globex");
+    let other = Ask::get(&path).bearer(&admin).tenant("globex");
     assert_eq!(outcome(other), "404 not-found");
-    let lesser = Ask::get(&path).bearer(&writer).header(tenant, "acme");
+    let lesser = Ask::get(&path).bearer(&writer).tenant("acme");
     assert_eq!(outcome(lesser), "403 forbidden");
-    let ask = |path: &str| outcome(Ask::get(path).bearer(&admin).header(tenant, "acme"));
+    let ask = |path: &str| outcome(Ask::get(path).bearer(&admin).tenant("acme"));
     assert_eq!(ask("/model/rows?entity=contact"), "400 bad-parameter");
     assert_eq!(ask("/model/rows?entity=nobody&id=1"), "400 bad-parameter");
     assert_eq!(ask("/model/rows?entity=contact&id=1&x=1"), "400 bad-parameter");
