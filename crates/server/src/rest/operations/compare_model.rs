@@ -84,3 +84,15 @@ fn shown(error: &ModelError) -> Json {
         "reason": error.reason(), "help": error.help(),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_too_long_is_refused() {
+        let document = |bytes: usize| Item::from([("text", Value::from("#".repeat(bytes)))]);
+        assert!(text(document(TEXT_BYTES_MAX)).is_ok());
+        assert!(text(document(TEXT_BYTES_MAX + 1)).is_err());
+    }
+}
