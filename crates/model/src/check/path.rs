@@ -29,6 +29,7 @@ const RESERVED: &[&str] = &[
     "readyz",
     "tokens",
     "transaction",
+    "verify",
 ];
 
 /// The path of an entity: as declared, or the plural of its name.

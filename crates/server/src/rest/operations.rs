@@ -19,6 +19,7 @@ mod entries;
 mod health;
 mod job;
 mod list;
+mod list_changes;
 mod list_operations;
 mod list_tokens;
 mod metrics;
@@ -35,6 +36,7 @@ mod replace;
 mod revoke_token;
 mod transaction;
 mod values;
+mod verify;
 
 use std::collections::BTreeSet;
 
@@ -107,13 +109,15 @@ fn of_server(followed: Vec<EntityId>) -> Vec<Operation> {
     vec![
         transaction::transaction(),
         batch::batch(),
-        changes::changes(followed),
+        changes::changes(followed.clone()),
+        list_changes::list_changes(followed),
         list_operations::list_operations(),
         read_operation::read_operation(),
         cancel_operation::cancel_operation(),
         list_tokens::list_tokens(),
         create_token::create_token(),
         revoke_token::revoke_token(),
+        verify::verify(),
         metrics::metrics(),
         health::health(),
         ready::ready(),
