@@ -11,6 +11,7 @@
 mod charts;
 mod ci;
 mod commands;
+mod console;
 mod deny;
 mod fuzz;
 mod judges;
@@ -47,6 +48,7 @@ Tasks:
           Fuzz every decoder and parser with libFuzzer, or only TARGET, for SECONDS each
           [default: 120]. Installs cargo-fuzz into the target folder; needs a C++ compiler.
   charts  Draw the charts of documents from their tables; tidy reports outdated ones.
+  console Build the console that servers include, from its TypeScript. Needs Node.js and npm.
   help    Print this help; also --help.
 
 xtask/tidy-ratchet.txt lists functions and files over the length limit, with their exact
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         ["fuzz", seconds] => fuzz::run(root(), seconds, None),
         ["fuzz", seconds, target] => fuzz::run(root(), seconds, Some(target)),
         ["charts"] => charts::run(root()),
+        ["console"] => console::run(root()),
         ["help" | "--help" | "-h"] => {
             print!("{HELP}");
             ExitCode::SUCCESS

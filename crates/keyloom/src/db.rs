@@ -162,7 +162,7 @@ pub(crate) struct Shared {
     fence: Option<Fence>,
     /// The gate of this process, where none does.
     gate: Option<Gate>,
-    options: Options,
+    pub(crate) options: Options,
     schema: RwLock<Arc<Schema>>,
 }
 

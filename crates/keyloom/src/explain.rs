@@ -18,6 +18,7 @@
 //! # }).expect("the example runs");
 //! ```
 
+mod rows;
 mod write;
 
 use std::fmt;
@@ -30,6 +31,7 @@ use keyloom_store::Store;
 use crate::db::Db;
 use crate::schema::Schema;
 
+pub use rows::EntityRow;
 pub use write::{RowWrite, Writes};
 
 /// The record of a database that [`Db::explained`] returned.

@@ -21,6 +21,7 @@ mod leaderboards;
 mod lists;
 mod ordinals;
 mod pending;
+mod posting_reason;
 mod postings;
 mod references;
 mod rows;

@@ -7,6 +7,7 @@ mod call;
 mod caller;
 mod change_signal;
 mod closed_steps;
+mod console;
 mod copied_tokens;
 mod current;
 mod docs;

@@ -48,7 +48,7 @@ fn used(app: &str, size: &str) {
 }
 
 /// A folder with playwright.
-fn driver() -> std::path::PathBuf {
+pub(crate) fn driver() -> std::path::PathBuf {
     let folder = scratch("browser");
     installed(&folder, || {
         std::fs::copy(suite("browser.package.json"), folder.join("package.json")).unwrap();

@@ -9,6 +9,7 @@
 mod access;
 mod browser;
 mod clients;
+mod console;
 mod documents;
 mod foreign;
 mod generated;

@@ -176,7 +176,10 @@ impl Layouts {
     }
 
     /// Returns the layout that a row was written under, and the image in its terms.
-    fn written<'l>(&'l self, row: &'l OwnRow) -> Result<(&'l Layout, Cow<'l, Image>), Error> {
+    pub(crate) fn written<'l>(
+        &'l self,
+        row: &'l OwnRow,
+    ) -> Result<(&'l Layout, Cow<'l, Image>), Error> {
         let Some(former) = self.former(row)? else {
             return Ok((&self.current, Cow::Borrowed(&row.image)));
         };

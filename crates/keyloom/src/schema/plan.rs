@@ -45,11 +45,48 @@ impl Db {
         store: &'a dyn Store,
         options: &'a Options,
     ) -> Answer<'a, MigrationPlan> {
-        Box::pin(plan(model, store, options))
+        Box::pin(plan(model, store, (options, Extent::Data)))
+    }
+
+    /// Returns what opening the store of this database with another model would do, without doing it and
+    /// without reading entities: all numbers are 0, and what depends on values is not known.
+    ///
+    /// # Errors
+    ///
+    /// As [`Db::plan_migration`].
+    pub fn compare_model<'a>(&'a self, model: &'a str) -> Answer<'a, MigrationPlan> {
+        let parameters = (&self.shared.options, Extent::Models);
+        Box::pin(plan(model, &*self.shared.store, parameters))
+    }
+
+    /// Returns the text of the model in force.
+    ///
+    /// # Errors
+    ///
+    /// If the store fails.
+    pub fn model_text(&self) -> Answer<'_, String> {
+        Box::pin(async move {
+            let stored = Stored::load(&*self.shared.store, &self.shared.table).await?;
+            let text = stored.as_ref().and_then(Stored::current).map(|now| now.text.clone());
+            Ok(text.unwrap_or_default())
+        })
     }
 }
 
-async fn plan(text: &str, store: &dyn Store, options: &Options) -> Result<MigrationPlan, Error> {
+/// What a plan is made from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// The models alone.
+    Models,
+    /// Also everything in the table.
+    Data,
+}
+
+async fn plan(
+    text: &str,
+    store: &dyn Store,
+    (options, extent): (&Options, Extent),
+) -> Result<MigrationPlan, Error> {
     let model = keyloom_model::check(text).map_err(Error::Model)?;
     let table = TableName::new(&options.table).map_err(keyloom_store::Error::from)?;
     let stored = match Stored::load(store, &table).await {
@@ -76,6 +113,11 @@ async fn plan(text: &str, store: &dyn Store, options: &Options) -> Result<Migrat
                 Some(model.with_stored_names(&revision.names))
             });
             plan.unavailable = unavailable(&prepared);
+            let rewritten = prepared.next.pending.entities.iter();
+            plan.rewritten = rewritten.map(|name| (name.clone(), 0)).collect();
+            if extent == Extent::Models {
+                return Ok(plan);
+            }
             Survey { store, table: &table, prepared: &prepared, former }.read(&mut plan).await?;
             Ok(plan)
         }
@@ -131,7 +173,6 @@ struct Survey<'s> {
 impl Survey<'_> {
     async fn read(&self, plan: &mut MigrationPlan) -> Result<(), Error> {
         let Prepared { evolution, layouts, next } = self.prepared;
-        plan.rewritten = next.pending.entities.iter().map(|name| (name.clone(), 0)).collect();
         let lost = self.lost();
         let mut scan = Scan::new(self.table);
         loop {

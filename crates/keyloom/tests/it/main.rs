@@ -17,6 +17,7 @@ mod damage;
 mod damage_random;
 mod deliveries;
 mod dropped;
+mod entity_rows;
 mod entries;
 mod errors;
 mod events;

@@ -12,7 +12,7 @@ mod naive;
 mod play;
 mod readable;
 mod request;
-mod rows;
+pub(crate) mod rows;
 
 pub(crate) use document::Document;
 pub(crate) use draw::Draw;

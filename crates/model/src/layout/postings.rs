@@ -101,7 +101,7 @@ impl Entity {
 /// The posting lists of a layout.
 #[derive(Clone, Copy, Debug)]
 pub struct PostingLists<'l> {
-    layout: &'l Layout,
+    pub(super) layout: &'l Layout,
 }
 
 impl<'l> PostingLists<'l> {

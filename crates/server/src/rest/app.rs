@@ -22,6 +22,7 @@ use super::access::OperatorRequest;
 use super::call::{Call, JSON};
 use super::caller::Caller;
 use super::change_signal::ChangeSignal;
+use super::console;
 use super::current::Current;
 use super::docs;
 use super::explain;
@@ -309,6 +310,7 @@ fn rendered(name: &str, model: &Model, operations: &[Operation]) -> Rendered {
         openapi: format!("{:#}\n", document(name, model, &described)),
         docs: docs::page(name, model, &described),
         welcome: docs::welcome(name, model, &described),
+        console: console::page(name),
     }
 }
 

@@ -14,6 +14,7 @@ mod entity;
 mod field;
 mod headers;
 mod links;
+mod model_schema;
 mod parameter;
 mod problem_schema;
 mod problems;
@@ -37,6 +38,7 @@ pub(super) use document::document;
 pub(super) use entity::{or_named, reference, shown_or_part};
 pub(super) use field::{Form, any_object, any_value, id, object, one_text, schema, with};
 pub(super) use headers::{AnswerHeader, header, if_changed, if_match, version_tags};
+pub(super) use model_schema::{compared_model, entity_row_list, model_text, served_model};
 pub(super) use parameter::{
     Location, Parameter, Values, cursor, field_names, flag, limit, of_queries, of_searches,
     of_tags, one_value, only_fields, query, related_names, with_others,

@@ -9,12 +9,15 @@ mod change;
 mod changes;
 mod changing;
 mod children;
+mod compare_model;
+mod console;
 mod count;
 mod count_description;
 mod create;
 mod create_token;
 mod delete;
 mod docs;
+mod entity_rows;
 mod entries;
 mod health;
 mod job;
@@ -30,6 +33,7 @@ mod parts;
 mod rank;
 mod ranking;
 mod read;
+mod read_model;
 mod read_operation;
 mod ready;
 mod replace;
@@ -44,6 +48,7 @@ use hyper::Method;
 use keyloom::bulk::BulkKind;
 use keyloom_model::{Entity, EntityId, Model};
 
+pub(super) use compare_model::TEXT_BYTES_MAX;
 pub(super) use own::own;
 pub(super) use transaction::Transaction;
 
@@ -117,12 +122,16 @@ fn of_server(followed: Vec<EntityId>) -> Vec<Operation> {
         list_tokens::list_tokens(),
         create_token::create_token(),
         revoke_token::revoke_token(),
+        read_model::read_model(),
+        compare_model::compare_model(),
+        entity_rows::entity_rows(),
         verify::verify(),
         metrics::metrics(),
         health::health(),
         ready::ready(),
         openapi::openapi(),
         docs::docs(),
+        console::console(),
     ]
 }
 

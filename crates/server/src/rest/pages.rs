@@ -8,7 +8,7 @@ use hyper::header::{CONTENT_SECURITY_POLICY, ETAG, HeaderMap, HeaderName};
 use ring::digest::{SHA256, digest};
 
 use super::call::{JSON, Reply, Tags, if_none_match};
-use super::docs;
+use super::{console, docs};
 use crate::base64;
 
 /// All static pages. None of them needs a token.
@@ -16,6 +16,7 @@ use crate::base64;
 pub(crate) struct Pages {
     pub(crate) openapi: Page,
     pub(crate) docs: Page,
+    pub(crate) console: Page,
     own: HashMap<String, Page>,
 }
 
@@ -45,16 +46,18 @@ pub(crate) struct Rendered {
     pub(crate) openapi: String,
     pub(crate) docs: String,
     pub(crate) welcome: String,
+    pub(crate) console: String,
 }
 
 impl Pages {
     /// The rendered pages, and those of an application.
     pub(crate) fn new(rendered: Rendered, own_pages: &[OwnPage]) -> Pages {
-        let welcome = Page::with_script(rendered.welcome, docs::WELCOME_SCRIPT);
+        let welcome = Page::inline(rendered.welcome, docs::STYLE, docs::WELCOME_SCRIPT);
         let own_pages = own_pages.iter().map(|page| (page.path.clone(), Page::of(page)));
         Pages {
             openapi: Page::new(JSON, rendered.openapi.into_bytes()),
-            docs: Page::with_script(rendered.docs, docs::SCRIPT),
+            docs: Page::inline(rendered.docs, docs::STYLE, docs::SCRIPT),
+            console: Page::inline(rendered.console, console::STYLE, console::SCRIPT),
             // An application's own page at `/` replaces the welcome page.
             own: [("/".to_owned(), welcome)].into_iter().chain(own_pages).collect(),
         }
@@ -76,13 +79,13 @@ impl Page {
         Page { headers, ..Page::new(page.media_type, page.body.clone()) }
     }
 
-    /// A page of this crate with the common style and one script. The policy allows no other script or
+    /// A page of this crate that contains its style and one script. The policy allows no other script or
     /// style, and requests to this server only.
-    fn with_script(html: String, script: &str) -> Page {
+    fn inline(html: String, style: &str, script: &str) -> Page {
         let policy = format!(
             "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; \
              connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-            base64::encode(&sha256(docs::STYLE.as_bytes())),
+            base64::encode(&sha256(style.as_bytes())),
             base64::encode(&sha256(script.as_bytes())),
         );
         let headers = vec![(CONTENT_SECURITY_POLICY, policy)];

@@ -100,7 +100,7 @@ fn is_number(row: &Item) -> bool {
     is_counter(row.get(PARTITION).and_then(Value::as_b).expect("a key"))
 }
 
-fn key(row: &Item) -> Vec<u8> {
+pub(crate) fn key(row: &Item) -> Vec<u8> {
     let part = |name| row.get(name).and_then(Value::as_b).expect("a key").to_vec();
     [part(PARTITION), vec![0xFF; 4], part(SORT)].concat()
 }

@@ -22,6 +22,7 @@ pub(crate) fn welcome(name: &str, model: &Model, described: &[Described<'_>]) ->
     html.own("<p class=\"lead\">This service is up and running. It speaks JSON over HTTP.</p>");
     html.own(
         "<p class=\"links\"><a class=\"button\" href=\"/docs\">API reference</a> \
+         <a class=\"button\" href=\"/console\">Console</a> \
          <a class=\"button\" href=\"/openapi.json\">OpenAPI 3.1</a></p></header>",
     );
     html.own("<section><h2>Entities</h2><div class=\"scroll\"><table><thead><tr>");

@@ -1,0 +1,75 @@
+// What a page has cost: its plan, its reads and its price.
+
+import { type Json, isObject, shown } from "./json";
+import { Numbers, Table, bytes, count, dollars, things } from "./parts";
+
+type Step = { step: string; members?: number; parts?: Step[] };
+type Reads = { best: number; worst: number };
+type Cost = {
+  lists: { plan: Step; bound: { rows: number; bytes: number }; one_by_one?: { tags: Reads; planned: Reads; entities: number } }[];
+  rows: number;
+  bytes: number;
+  requests: { call: string; index: string | null; rows: number; bytes: number; read_units: number }[];
+  dynamodb: { read_units: number; dollars: number };
+};
+
+export function Explain({ page }: { page: Json }) {
+  if (!isObject(page) || !isObject(page["explain"])) return null;
+  const cost = page["explain"] as unknown as Cost;
+  const summary = `${things(cost.rows, "row")}, ${bytes(cost.bytes)}; on DynamoDB ${things(cost.dynamodb.read_units, "read unit")}, ${dollars(cost.dynamodb.dollars)}`;
+  return (
+    <details class="explain">
+      <summary>
+        <span class="label">Cost</span> {summary}
+      </summary>
+      {cost.lists.map((list, index) => (
+        <section key={index}>
+          <ul class="plan">
+            <PlanStep step={list.plan} />
+          </ul>
+          <p class="hint">
+            At most {count(list.bound.rows)} rows and {bytes(list.bound.bytes)}, wherever in the list the page is.
+            {list.one_by_one && (
+              <>
+                {" "}
+                Not chosen: every tag on its own, {range(list.one_by_one.tags)} reads; the planned lists one by one,{" "}
+                {range(list.one_by_one.planned)} reads; then {count(list.one_by_one.entities)} entities.
+              </>
+            )}
+          </p>
+        </section>
+      ))}
+      <Table label="Requests to the store" head={["Request", "Index", new Numbers("Rows"), new Numbers("Bytes"), new Numbers("Read units")]}>
+        {cost.requests.map((request, index) => (
+          <tr key={index}>
+            <td>{request.call}</td>
+            <td>{shown(request.index) || "table"}</td>
+            <td class="number">{count(request.rows)}</td>
+            <td class="number">{count(request.bytes)}</td>
+            <td class="number">{request.read_units}</td>
+          </tr>
+        ))}
+      </Table>
+    </details>
+  );
+}
+
+function PlanStep({ step }: { step: Step }) {
+  return (
+    <li>
+      {step.step}
+      {step.members !== undefined && <span class="hint"> {count(step.members)} entities</span>}
+      {step.parts && (
+        <ul>
+          {step.parts.map((part, index) => (
+            <PlanStep key={index} step={part} />
+          ))}
+        </ul>
+      )}
+    </li>
+  );
+}
+
+function range({ best, worst }: Reads): string {
+  return best === worst ? count(best) : `${count(best)} to ${count(worst)}`;
+}

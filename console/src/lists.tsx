@@ -1,0 +1,269 @@
+// The entities of a kind, as one of the declared lists returns them.
+
+import { useEffect, useState } from "preact/hooks";
+
+import { type Parameters, Problem, request, url } from "./api";
+import { Explain } from "./explain";
+import { Export } from "./export";
+import { type Json, isObject, shown } from "./json";
+import { useLive } from "./live";
+import { Alert, Danger, Empty, Heading, Table, count, problemOf, spoken, useLoaded } from "./parts";
+import { FilterForm, type Values, parametersOf, valuesOf } from "./filters";
+import { go, link } from "./route";
+import { type Entity, type Operation, type Service, filled, filters, itemsOf, pageParameter } from "./service";
+import { Values as FacetValues } from "./values";
+
+/** The most changes of one transaction. */
+const CHANGES_MAX = 100;
+
+export function ListView({ service, entity, parameters }: { service: Service; entity: Entity; parameters: URLSearchParams }) {
+  const lists = service.of(entity.name, "list");
+  const list = lists.find(({ id }) => id === parameters.get("list")) ?? lists.find(isFree) ?? lists[0];
+  return (
+    <>
+      <Heading title={spoken(entity.name)}>
+        {service.creating(entity) && (
+          <a class="button" href={link(["create", entity.name])}>
+            Create
+          </a>
+        )}
+        <a class="button" href={link(["model", entity.name])}>
+          Model
+        </a>
+      </Heading>
+      {list === undefined ? (
+        <ById entity={entity} />
+      ) : (
+        <>
+          {lists.length > 1 && <Tabs entity={entity} lists={lists} list={list} />}
+          <Page key={list.id} service={service} entity={entity} list={list} parameters={parameters} />
+        </>
+      )}
+    </>
+  );
+}
+
+/** Whether a list needs no values. */
+function isFree(list: Operation): boolean {
+  return filters(list).every((parameter) => !parameter.required);
+}
+
+/** Entities without a list can only be opened. */
+function ById({ entity }: { entity: Entity }) {
+  const [id, setId] = useState("");
+  return (
+    <form
+      class="filters"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (id !== "") go(["entity", entity.name, id]);
+      }}
+    >
+      <p class="hint">The model declares no list of this kind.</p>
+      <label>
+        <span>id</span>
+        <input value={id} onInput={(event) => setId(event.currentTarget.value)} />
+      </label>
+      <button>Open</button>
+    </form>
+  );
+}
+
+function Tabs({ entity, lists, list }: { entity: Entity; lists: Operation[]; list: Operation }) {
+  return (
+    <nav class="tabs" aria-label="Lists">
+      {lists.map(({ id }) => (
+        <a key={id} href={link(["entity", entity.name], [["list", id]])} aria-current={id === list.id ? "page" : undefined}>
+          {listName(entity, id)}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function listName(entity: Entity, id: string): string {
+  return spoken(id.replace(/^list_/, "").replace(`${entity.name}_`, ""));
+}
+
+type PageProps = { service: Service; entity: Entity; list: Operation; parameters: URLSearchParams };
+
+function Page({ service, entity, list, parameters }: PageProps) {
+  const values = valuesOf(list, parameters);
+  const lacking = missing(list, values);
+  const path = lacking.length === 0 ? filled(list.path, values.path) : undefined;
+  const [isLive, setIsLive] = useState(false);
+  const wished = (name: string): Parameters => {
+    const known = pageParameter(list, name);
+    const value = parameters.get(`.${name}`);
+    return known !== undefined && value !== null ? [[known, value]] : [];
+  };
+  const query: Parameters = [
+    ...values.query,
+    ...["limit", "cursor", "reverse", "total"].flatMap(wished),
+    ...(isLive ? [] : ([["explain", "true"]] as Parameters)),
+  ];
+  const followed = useLive(isLive, path, query);
+  const loaded = useLoaded(`${isLive} ${path} ${JSON.stringify(query)}`, async (signal) =>
+    path === undefined || isLive ? null : request(url(path, query), { signal }),
+  );
+  const page = isLive ? (followed.body ?? null) : (loaded.value ?? null);
+  const change = (changed: Values, options: { [name: string]: string | null } = {}) => {
+    const kept = ["limit", "reverse", "total"].filter((name) => !(name in options));
+    const all: [string, string | null][] = [...kept.map((name): [string, string | null] => [name, parameters.get(`.${name}`)]), ...Object.entries(options)];
+    const set = all.filter((pair): pair is [string, string] => pair[1] !== null);
+    go(["entity", entity.name], [["list", list.id], ...parametersOf(list, changed), ...set.map(([name, value]): [string, string] => [`.${name}`, value])]);
+  };
+  return (
+    <>
+      <FilterForm service={service} list={list} values={values} change={(changed) => change(changed)} />
+      <FacetValues service={service} list={list} values={values} change={(changed) => change(changed)} />
+      <div class="bar">
+        {["reverse", "total"].filter((name) => pageParameter(list, name) !== undefined).map((name) => (
+          <label key={name} class="inline">
+            <input
+              type="checkbox"
+              checked={parameters.get(`.${name}`) === "true"}
+              onChange={(event) => change(values, { [name]: event.currentTarget.checked ? "true" : null })}
+            />
+            {name === "reverse" ? "from the end" : "total"}
+          </label>
+        ))}
+        <label class="inline">
+          <input type="checkbox" checked={isLive} onChange={(event) => setIsLive(event.currentTarget.checked)} />
+          live
+        </label>
+        {isLive && <span class="hint" role="status">{followed.state}</span>}
+        {path !== undefined && <Export list={list} path={path} query={values.query} name={entity.name} />}
+        <span class="total" role="status">{totalOf(page)}</span>
+      </div>
+      <Alert problem={isLive ? undefined : loaded.problem} />
+      {path === undefined ? (
+        <Empty>Fill in {lacking.map(spoken).join(" and ")} to read this list.</Empty>
+      ) : (
+        <Items service={service} entity={entity} page={page} isLoading={!isLive && loaded.isLoading} again={loaded.again} />
+      )}
+      <Pager page={page} turn={(cursor) => change(values, { cursor })} />
+      {!isLive && <Explain page={page} />}
+    </>
+  );
+}
+
+/** The parameters without which the list cannot be read. */
+export function missing(list: Operation, values: Values): string[] {
+  const isGiven = (name: string) => (values.path[name] ?? "") !== "" || values.query.some(([other, value]) => other === name && value !== "");
+  return filters(list).filter(({ name, required }) => required && !isGiven(name)).map(({ name }) => name);
+}
+
+function totalOf(page: Json): string {
+  if (!isObject(page)) return "";
+  if (typeof page["total"] === "number") return `${count(page["total"])} in total`;
+  if (typeof page["total_at_least"] === "number") return `at least ${count(page["total_at_least"])} in total`;
+  return "";
+}
+
+function Pager({ page, turn }: { page: Json; turn: (cursor: string) => void }) {
+  if (!isObject(page)) return null;
+  const button = (label: string, cursor: Json | undefined) => (
+    <button type="button" disabled={typeof cursor !== "string"} onClick={() => turn(String(cursor))}>
+      {label}
+    </button>
+  );
+  return (
+    <nav class="bar" aria-label="Pages">
+      {button("Previous", page["previous"])}
+      {button("Next", page["next"])}
+    </nav>
+  );
+}
+
+type ItemsProps = { service: Service; entity: Entity; page: Json; isLoading: boolean; again: () => void };
+
+function Items({ service, entity, page, isLoading, again }: ItemsProps) {
+  const items = itemsOf(page);
+  const [selected, setSelected] = useState<string[]>([]);
+  const [problem, setProblem] = useState<Problem | undefined>();
+  const ids = items.map((item) => String(item["id"]));
+  useEffect(() => setSelected((before) => before.filter((id) => ids.includes(id))), [ids.join()]);
+  if (items.length === 0) return isLoading ? <Empty>Loading…</Empty> : <Empty>Nothing here.</Empty>;
+  const columns = entity.fields.map(({ name }) => name).filter((name) => name !== "id");
+  const canDelete = service.ofOne(entity, "DELETE") !== undefined;
+  const remove = async () => {
+    try {
+      for (let start = 0; start < selected.length; start += CHANGES_MAX) {
+        const some = selected.slice(start, start + CHANGES_MAX);
+        const changes = some.map((id): Json => ({ delete: entity.name, id }));
+        await request("/transaction", { method: "POST", body: { changes } });
+      }
+      setProblem(undefined);
+    } catch (error) {
+      setProblem(problemOf(error));
+    }
+    again();
+  };
+  const all = (
+    <input
+      type="checkbox"
+      aria-label="Select all on this page"
+      checked={selected.length === ids.length}
+      onChange={(event) => setSelected(event.currentTarget.checked ? ids : [])}
+    />
+  );
+  return (
+    <>
+      <Alert problem={problem} />
+      {canDelete && selected.length > 0 && (
+        <div class="bar" role="status">
+          {count(selected.length)} selected
+          <Danger label="Delete" confirm={`Delete ${selected.length} of ${spoken(entity.name)}?`} act={() => void remove()} />
+        </div>
+      )}
+      <Table label={`A page of ${spoken(entity.name)}`} head={[...(canDelete ? [all] : []), "id", ...columns.map(spoken)]}>
+        {items.map((item) => {
+          const id = String(item["id"]);
+          const select = (isIn: boolean) => setSelected((before) => (isIn ? [...before, id] : before.filter((other) => other !== id)));
+          return (
+            <tr key={id}>
+              {canDelete && (
+                <td>
+                  <input
+                    type="checkbox"
+                    aria-label={`Select ${id}`}
+                    checked={selected.includes(id)}
+                    onChange={(event) => select(event.currentTarget.checked)}
+                  />
+                </td>
+              )}
+              <td class="id">
+                <a href={link(["entity", entity.name, id])}>{id}</a>
+              </td>
+              {columns.map((name) => (
+                <td key={name} class={typeof item[name] === "number" ? "number" : undefined}>
+                  <Cell entity={entity} name={name} value={item[name]} />
+                </td>
+              ))}
+            </tr>
+          );
+        })}
+      </Table>
+    </>
+  );
+}
+
+/** The value of a field. A reference is a link; of a long text only the beginning shows. */
+export function Cell({ entity, name, value }: { entity: Entity; name: string; value: Json | undefined }) {
+  const target = entity.fields.find((field) => field.name === name)?.target;
+  if (typeof value === "string" && target) return <a href={link(["entity", target, value])}>{value}</a>;
+  if (isObject(value))
+    return (
+      <span class="chips">
+        {Object.entries(value).slice(0, 8).map(([key, of]) => (
+          <span key={key} class="chip">
+            {key}: {shown(of)}
+          </span>
+        ))}
+        {Object.keys(value).length > 8 && <span class="hint">and {Object.keys(value).length - 8} more</span>}
+      </span>
+    );
+  const text = shown(value);
+  return <span class="text" title={text.length > 60 ? text.slice(0, 2000) : undefined}>{text.length > 240 ? `${text.slice(0, 240)}…` : text}</span>;
+}

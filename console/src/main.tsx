@@ -1,0 +1,223 @@
+// The console: a frame with the navigation, and the view that the address names.
+
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+
+import { Problem, session } from "./api";
+import { ChangesView } from "./changes";
+import { NumbersView, numbersOf } from "./counts";
+import { Create, Detail } from "./detail";
+import { ListView } from "./lists";
+import { ModelView } from "./model";
+import { OperationsView, TokensView } from "./operations";
+import { Alert, Heading, spoken, useLoaded } from "./parts";
+import { type Route, link, useRoute } from "./route";
+import { Service } from "./service";
+
+function Console({ title }: { title: string }) {
+  const [who, setWho] = useState(0);
+  const loaded = useLoaded(`service ${who}`, () => Service.load());
+  const route = useRoute();
+  const again = () => setWho((before) => before + 1);
+  useEffect(() => {
+    // The heading of a new view, so that keyboards and screen readers start there.
+    document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+    scrollTo(0, 0);
+  }, [route.path.join("/"), loaded.value === undefined]);
+  const service = loaded.problem?.status === 401 ? undefined : loaded.value;
+  return (
+    <>
+      <a class="skip" href="#content" onClick={(event) => {
+        event.preventDefault();
+        document.querySelector<HTMLElement>("main h1")?.focus();
+      }}>
+        Skip to the content
+      </a>
+      <header class="top">
+        <a class="brand" href="#/">
+          {title}
+        </a>
+        {service && <Who service={service} changed={again} />}
+      </header>
+      <div class="frame">
+        {/* Its place is kept while it loads, so that nothing shifts. */}
+        {service ? <Navigation service={service} route={route} /> : <div class="side" />}
+        <main id="content">
+          {service ? <View service={service} route={route} /> : <SignIn problem={loaded.problem} isLoading={loaded.isLoading} signedIn={again} />}
+        </main>
+      </div>
+    </>
+  );
+}
+
+/** The tenant that requests are for, and a way to leave. */
+function Who({ service, changed }: { service: Service; changed: () => void }) {
+  const [tenant, setTenant] = useState(session.tenant);
+  const hasTenants = service.entities.some((entity) => entity.has_tenant);
+  return (
+    <form
+      class="who"
+      onSubmit={(event) => {
+        event.preventDefault();
+        session.tenant = tenant.trim();
+        changed();
+      }}
+    >
+      {hasTenants && (
+        <>
+          <label class="inline">
+            <span>tenant</span>
+            <input value={tenant} size={12} onInput={(event) => setTenant(event.currentTarget.value)} />
+          </label>
+          <button>Use</button>
+        </>
+      )}
+      {session.token !== "" && (
+        <button
+          type="button"
+          onClick={() => {
+            session.token = "";
+            changed();
+          }}
+        >
+          Sign out
+        </button>
+      )}
+    </form>
+  );
+}
+
+function SignIn({ problem, isLoading, signedIn }: { problem: Problem | undefined; isLoading: boolean; signedIn: () => void }) {
+  const [token, setToken] = useState("");
+  if (problem === undefined) return isLoading ? <p class="hint">Loading…</p> : null;
+  const isMissing = problem.status === 401 && session.token === "";
+  return (
+    <>
+      <Heading title="Sign in" />
+      {!isMissing && <Alert problem={problem} />}
+      <form
+        class="filters"
+        onSubmit={(event) => {
+          event.preventDefault();
+          session.token = token.trim();
+          signedIn();
+        }}
+      >
+        <label>
+          <span>token</span>
+          <input type="password" autocomplete="off" value={token} onInput={(event) => setToken(event.currentTarget.value)} />
+        </label>
+        <div class="actions">
+          <button class="primary">Sign in</button>
+        </div>
+      </form>
+      <p class="hint">
+        An operator creates one with <code>keyloom token create --role admin</code>. It is forgotten when this tab is closed.
+      </p>
+    </>
+  );
+}
+
+function Navigation({ service, route }: { service: Service; route: Route }) {
+  const [isOpen, setIsOpen] = useState(false);
+  const here = route.path.join("/");
+  useEffect(() => setIsOpen(false), [here, route.parameters.toString()]);
+  const item = (path: string[], label: string) => {
+    const isHere = here === path.join("/") || here.startsWith(`${path.join("/")}/`);
+    return (
+      <li key={path.join("/")}>
+        <a href={link(path)} aria-current={isHere ? "page" : undefined}>
+          {label}
+        </a>
+      </li>
+    );
+  };
+  return (
+    <nav class={isOpen ? "side open" : "side"} aria-label="Console">
+      <button type="button" class="menu" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
+        Menu
+      </button>
+      <div class="items">
+        <h2>Entities</h2>
+        <ul>{service.entities.map(({ name }) => item(["entity", name], spoken(name)))}</ul>
+        {service.entities.some(({ name }) => numbersOf(service, name).length > 0) && (
+          <>
+            <h2>Numbers</h2>
+            <ul>{service.entities.filter(({ name }) => numbersOf(service, name).length > 0).map(({ name }) => item(["numbers", name], spoken(name)))}</ul>
+          </>
+        )}
+        <h2>Service</h2>
+        <ul>
+          {item(["model"], "Model")}
+          {item(["changes"], "Live changes")}
+          {item(["operations"], "Operations")}
+          {item(["tokens"], "Tokens")}
+          <li>
+            <a href="/docs">API reference</a>
+          </li>
+        </ul>
+      </div>
+    </nav>
+  );
+}
+
+function View({ service, route }: { service: Service; route: Route }) {
+  const [kind, name, id] = route.path;
+  const entity = name === undefined ? undefined : service.entity(name);
+  switch (kind) {
+    case "entity":
+      if (entity === undefined) return <Missing />;
+      if (id !== undefined) return <Detail key={`${name}/${id}`} service={service} entity={entity} id={id} />;
+      return <ListView key={name} service={service} entity={entity} parameters={route.parameters} />;
+    case "create":
+      return entity ? <Create key={name} service={service} entity={entity} /> : <Missing />;
+    case "numbers":
+      return entity ? <NumbersView key={name} service={service} entity={entity} id={id} /> : <Missing />;
+    case "model":
+      return <ModelView service={service} name={name} />;
+    case "changes":
+      return <ChangesView service={service} />;
+    case "operations":
+      return <OperationsView service={service} />;
+    case "tokens":
+      return <TokensView />;
+    case undefined:
+      return <Home service={service} />;
+    default:
+      return <Missing />;
+  }
+}
+
+function Missing() {
+  return (
+    <>
+      <Heading title="Nothing here" />
+      <p>
+        The model has changed, or the address is wrong. <a href="#/">Start over.</a>
+      </p>
+    </>
+  );
+}
+
+function Home({ service }: { service: Service }) {
+  return (
+    <>
+      <Heading title={service.name} />
+      <ul class="cards">
+        {service.entities.map((entity) => (
+          <li key={entity.name}>
+            <a href={link(["entity", entity.name])}>
+              <strong>{spoken(entity.name)}</strong>
+              <span class="hint">
+                {entity.fields.length} fields, {entity.lists.length} lists, {entity.counts.length + entity.boards.length} counts and boards
+              </span>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+const root = document.getElementById("console");
+if (root !== null) render(<Console title={root.dataset["service"] ?? "Keyloom"} />, root);

@@ -1,0 +1,184 @@
+// What the service has: its entities and operations, from its OpenAPI document and its model.
+
+import { request } from "./api";
+import { type Json, isObject } from "./json";
+
+export type Schema = {
+  $ref?: string;
+  type?: string | string[];
+  enum?: Json[];
+  items?: Schema;
+  properties?: { [name: string]: Schema };
+  additionalProperties?: Schema | boolean;
+  required?: string[];
+  readOnly?: boolean;
+  description?: string;
+  minLength?: number;
+  maxLength?: number;
+  minimum?: number;
+  maximum?: number;
+  maxItems?: number;
+  format?: string;
+  default?: Json;
+  anyOf?: Schema[];
+};
+
+export type Parameter = {
+  name: string;
+  in: string;
+  required?: boolean;
+  description?: string;
+  explode?: boolean;
+  schema: Schema;
+};
+
+export type Operation = {
+  id: string;
+  method: string;
+  path: string;
+  group: string;
+  summary: string;
+  description: string;
+  parameters: Parameter[];
+  body: Schema | undefined;
+};
+
+export type Field = { name: string; type: string; target: string | null };
+export type List = { name: string; by: string[]; order: string[]; facets: string[] };
+
+/** An entity as the model declares it. */
+export type Entity = {
+  name: string;
+  path: string;
+  parent: string | null;
+  has_tenant: boolean;
+  fields: Field[];
+  lists: List[];
+  uniques: string[][];
+  counts: { name: string; by: string[] }[];
+  boards: string[];
+};
+
+export class Service {
+  private constructor(
+    readonly name: string,
+    readonly text: string,
+    readonly entities: Entity[],
+    readonly operations: Operation[],
+    private readonly schemas: { [name: string]: Schema },
+  ) {}
+
+  static async load(): Promise<Service> {
+    const [document, model] = await Promise.all([request("/openapi.json"), request("/model")]);
+    const { info, paths, components } = document as unknown as Document;
+    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, operation]) => operationOf(path, method, operation)),
+    );
+    const { text, entities } = model as unknown as { text: string; entities: Entity[] };
+    return new Service(info.title, text, entities, operations, components.schemas);
+  }
+
+  entity(name: string): Entity | undefined {
+    return this.entities.find((entity) => entity.name === name);
+  }
+
+  operation(id: string): Operation | undefined {
+    return this.operations.find((operation) => operation.id === id);
+  }
+
+  /** The operations of an entity whose name begins with a word: `list`, `count`, `board`. */
+  of(entity: string, word: string): Operation[] {
+    const isSuch = ({ group, id, method }: Operation) =>
+      group === entity && method === "GET" && id.startsWith(`${word}_`);
+    return this.operations.filter(isSuch);
+  }
+
+  /** The operation with a method at the path of one entity. */
+  ofOne(entity: Entity, method: string): Operation | undefined {
+    return this.operations.find((operation) => operation.method === method && operation.path === `${entity.path}/{id}`);
+  }
+
+  creating(entity: Entity): Operation | undefined {
+    const isSuch = ({ method, path, group }: Operation) =>
+      method === "POST" && path === entity.path && group === entity.name;
+    return this.operations.find(isSuch);
+  }
+
+  /** A schema without its reference. */
+  resolved(schema: Schema | undefined): Schema {
+    if (schema === undefined) return {};
+    const name = schema.$ref?.split("/").pop();
+    return name === undefined ? schema : this.resolved(this.schemas[decodeURIComponent(name)]);
+  }
+
+  /** The part of the model that declares an entity. */
+  declaration(entity: string): string {
+    const lines = this.text.split("\n");
+    const header = new RegExp(`^\\s*\\[\\s*entity\\s*\\.\\s*"?${entity}"?\\s*[.\\]]`);
+    const parts: string[] = [];
+    let isInside = false;
+    for (const line of lines) {
+      if (/^\s*\[/.test(line)) isInside = header.test(line);
+      if (isInside) parts.push(line);
+    }
+    return parts.join("\n").trim();
+  }
+}
+
+type Document = {
+  info: { title: string };
+  paths: { [path: string]: { [method: string]: DocumentOperation } };
+  components: { schemas: { [name: string]: Schema } };
+};
+
+type DocumentOperation = {
+  operationId: string;
+  tags?: string[];
+  summary?: string;
+  description?: string;
+  parameters?: Parameter[];
+  requestBody?: { content: { [type: string]: { schema: Schema } } };
+};
+
+function operationOf(path: string, method: string, operation: DocumentOperation): Operation {
+  const content = operation.requestBody?.content ?? {};
+  return {
+    id: operation.operationId,
+    method: method.toUpperCase(),
+    path,
+    group: operation.tags?.[0] ?? "",
+    summary: operation.summary ?? "",
+    description: operation.description ?? "",
+    parameters: operation.parameters ?? [],
+    body: (content["application/json"] ?? Object.values(content)[0])?.schema,
+  };
+}
+
+/** The parameters of a list that choose entities; the others are about pages. */
+export function filters(operation: Operation): Parameter[] {
+  const others = ["limit", "cursor", "reverse", "total", "fields", "with", "live", "explain"];
+  const isOther = (name: string) => others.includes(name.replace(/^\$/, ""));
+  return operation.parameters.filter(({ name, in: where }) => where === "path" || (where === "query" && !isOther(name)));
+}
+
+/** What a parameter about pages is called by an operation: `limit`, or `$limit` beside a field of that name. */
+export function pageParameter(operation: Operation, name: string): string | undefined {
+  const names = operation.parameters.filter(({ in: where }) => where === "query").map((parameter) => parameter.name);
+  return names.includes(`$${name}`) ? `$${name}` : names.find((other) => other === name);
+}
+
+/** A path with its parameters filled in; undefined if one is missing. */
+export function filled(path: string, values: { [name: string]: string }): string | undefined {
+  let isComplete = true;
+  const text = path.replace(/\{([^}]+)\}/g, (_, name: string) => {
+    const value = values[name] ?? "";
+    isComplete &&= value !== "";
+    return encodeURIComponent(value);
+  });
+  return isComplete ? text : undefined;
+}
+
+export function itemsOf(page: Json): { [name: string]: Json }[] {
+  const items = isObject(page) ? page["items"] : undefined;
+  return Array.isArray(items) ? items.filter(isObject) : [];
+}

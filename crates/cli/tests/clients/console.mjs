@@ -1,0 +1,138 @@
+// Uses the console of a service as an administrator would: `node console.mjs SERVICE URL [TENANT]`. Every view of every
+// entity is opened; it must load without a problem, keep to the width of phones and desktops, and have no findings of
+// axe. What can be done is done by the steps of `console/SERVICE.mjs`, if there are any.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { chromium } from 'playwright-core';
+
+const [, , service, url, tenant] = process.argv;
+/** The token of the steps, once they have made one. */
+let token;
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+function check(truth, claim) {
+  if (!truth) throw new Error(claim);
+}
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+});
+const mishaps = [];
+
+async function open(options) {
+  const page = await browser.newPage({ bypassCSP: options?.bypassCSP ?? false, ...options });
+  page.on('pageerror', (error) => mishaps.push(`the console failed: ${error.message}`));
+  page.on('console', (line) => {
+    if (/Content Security Policy/i.test(line.text())) mishaps.push(line.text());
+  });
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url) && !/^(blob|data):/.test(request.url())) mishaps.push(`it asks elsewhere: ${request.url()}`);
+  });
+  const session = { 'keyloom-token': token ?? '', 'keyloom-tenant': tenant ?? '' };
+  await page.addInitScript((session) => {
+    if (location.protocol === 'about:') return;
+    for (const [name, value] of Object.entries(session)) if (value !== '') sessionStorage.setItem(name, value);
+  }, session);
+  return page;
+}
+
+/** Opens a view, and waits until it is there. */
+async function visit(page, hash) {
+  await page.goto('about:blank');
+  await page.goto(`${url}/console${hash}`);
+  // Keyboards and screen readers start at the heading.
+  await page.waitForFunction(() => document.activeElement === document.querySelector('main h1'));
+  // Streams never end, so the network is never idle: what is loading says so.
+  await page.waitForFunction(() => !/Loading…/.test(document.querySelector('main').textContent));
+}
+
+/** What is wider than the page. */
+function wide() {
+  const right = document.documentElement.clientWidth + 1;
+  const scrolls = (element) => element.closest('pre, .scroll, svg, .skip, .help') !== null;
+  const all = [...document.querySelectorAll('body *')].filter((element) => !scrolls(element));
+  const sticksOut = (element) => element.checkVisibility() && element.getBoundingClientRect().right > right;
+  return all.filter(sticksOut).map((element) => element.outerHTML.slice(0, 140));
+}
+
+async function findings(page) {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 2).map(({ html }) => html.slice(0, 160)).join(' ')}`);
+}
+
+/** The views of the console, from its own navigation. */
+async function views(page) {
+  await visit(page, '#/');
+  const links = await page.locator('nav.side a[href^="#"]').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
+  const found = ['#/', ...links];
+  for (const link of links.filter((link) => link.startsWith('#/entity/'))) {
+    await visit(page, link);
+    const tabs = await page.locator('.tabs a').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
+    const create = await page.getByRole('link', { name: 'Create', exact: true }).evaluateAll((all) => all.map((a) => a.getAttribute('href')));
+    const first = await page.locator('td.id a').first().evaluateAll((all) => all.map((a) => a.getAttribute('href')));
+    found.push(...tabs, ...create, ...first, link.replace('#/entity/', '#/model/'));
+  }
+  return [...new Set(found)];
+}
+
+async function inspect(all) {
+  for (const colorScheme of ['light', 'dark']) {
+    // axe is a script of the test, which the page's own policy would refuse.
+    const page = await open({ colorScheme, bypassCSP: true, viewport: { width: 1280, height: 900 } });
+    for (const view of all) {
+      await visit(page, view);
+      await page.evaluate(() => document.querySelectorAll('main details').forEach((details) => { details.open = true; }));
+      await page.waitForTimeout(150);
+      const alerts = await page.locator('main [role=alert]').allTextContents();
+      check(alerts.length === 0, `${view}: ${alerts.join(' ')}`);
+      const found = await findings(page);
+      check(found.length === 0, `${view}, ${colorScheme}: axe finds\n${found.join('\n')}`);
+      for (const width of [390, 768, 1280]) {
+        await page.setViewportSize({ width, height: 900 });
+        const parts = await page.evaluate(wide);
+        check(parts.length === 0, `${view} at ${width} pixels: wider than the page:\n${parts.slice(0, 3).join('\n')}`);
+        if (process.env.SCREENSHOTS) {
+          const name = view.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home';
+          await page.screenshot({ path: `${process.env.SCREENSHOTS}/${service}-${name.slice(0, 60)}-${width}-${colorScheme}.png`, fullPage: true });
+        }
+      }
+      await page.setViewportSize({ width: 1280, height: 900 });
+    }
+    await page.close();
+  }
+}
+
+/** Layout shifts while the first view loads, as browsers measure them. */
+async function shift() {
+  const page = await open({ viewport: { width: 1280, height: 900 } });
+  await page.addInitScript(() => {
+    globalThis.shifted = 0;
+    new PerformanceObserver((list) => list.getEntries().forEach((entry) => { globalThis.shifted += entry.value; })).observe({ type: 'layout-shift', buffered: true });
+  });
+  await visit(page, '#/');
+  await page.waitForTimeout(300);
+  const shifted = await page.evaluate(() => globalThis.shifted);
+  check(shifted < 0.05, `the page shifts by ${shifted} while it loads`);
+  await page.close();
+}
+
+const page = await open({ viewport: { width: 1280, height: 900 } });
+try {
+  const all = await views(page);
+  if (existsSync(new URL(`./console/${service}.mjs`, import.meta.url))) {
+    const { use } = await import(`./console/${service}.mjs`);
+    token = await use(page, { url, check, visit: (hash) => visit(page, hash) });
+  }
+  await inspect(all);
+  await shift();
+  check(mishaps.length === 0, mishaps.join('\n'));
+  console.log(`${all.length} views`);
+} catch (failure) {
+  if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
+  throw failure;
+} finally {
+  await browser.close();
+}

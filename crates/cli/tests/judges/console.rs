@@ -1,0 +1,112 @@
+//! The console in a browser: every view of every service, and what an administrator does with it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use keyloom_testkit::Random;
+use keyloom_testkit::model::draft;
+use keyloom_testkit::readme::Process;
+
+use crate::browser::driver;
+use crate::clients::{installed, succeed, suite};
+use crate::process::{Folder, keyloom, scratch};
+
+const GALLERY: &str = include_str!("../../../../docs/gallery.md");
+
+#[test]
+fn tasks_are_managed() {
+    managed("tasks", "300", None);
+}
+
+#[test]
+fn comments_are_managed_with_tokens() {
+    managed("comments", "2000", None);
+}
+
+#[test]
+fn the_kitchen_is_managed() {
+    managed("kitchen", "2", None);
+}
+
+#[test]
+fn on_call_paging_is_managed() {
+    managed("oncall", "6", Some("acme"));
+}
+
+#[test]
+fn a_service_with_tenants_is_managed() {
+    let (_, section) = GALLERY.split_once("\n## Multi-tenant SaaS").unwrap();
+    let (_, model) = section.split_once("```toml\n").unwrap();
+    served("saas", model.split_once("```\n").unwrap().0, Some("acme"));
+}
+
+#[test]
+fn a_service_drawn_at_random_is_managed() {
+    served("random", &draft(&mut Random::new(22)).text(), None);
+}
+
+/// Nobody needs Node.js to build Keyloom: what the sources make is checked in.
+#[test]
+fn the_console_that_servers_include_is_what_its_sources_make() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let folder = scratch("console-build");
+    installed(&folder, || {
+        for name in ["package.json", "package-lock.json", ".npmrc"] {
+            std::fs::copy(root.join("console").join(name), folder.join(name)).unwrap();
+        }
+        let install = ["ci", "--loglevel=error", "--no-audit", "--no-fund"];
+        succeed("the tools from npm", Command::new("npm").args(install).current_dir(&folder));
+    });
+    let _ = std::fs::remove_dir_all(folder.join("src"));
+    std::fs::create_dir_all(folder.join("src")).unwrap();
+    let sources = std::fs::read_dir(root.join("console/src")).unwrap();
+    let sources = sources.map(|entry| entry.unwrap().path());
+    let others = ["package.json", "tsconfig.json"].map(|name| root.join("console").join(name));
+    for path in sources.chain(others) {
+        let to = path.strip_prefix(root.join("console")).unwrap();
+        std::fs::copy(&path, folder.join(to)).unwrap();
+    }
+    for task in ["check", "build"] {
+        succeed("the console", Command::new("npm").args(["run", task]).current_dir(&folder));
+    }
+    for name in ["console.js", "console.css"] {
+        let included = root.join("crates/server/src/rest/console").join(name);
+        let is_same = std::fs::read(included).unwrap()
+            == std::fs::read(folder.join("dist").join(name)).unwrap();
+        assert!(is_same, "{name} is outdated: run `cargo xtask console`");
+    }
+}
+
+/// Serves an application with samples, and uses its console.
+fn managed(app: &str, size: &str, tenant: Option<&str>) {
+    let data = Folder::new(&format!("console-{app}"));
+    let mut command = keyloom();
+    command.args(["demo", app, "--size", size, "--data", &data.path("data")]);
+    used(app, &Process::serve(command), tenant);
+}
+
+/// Serves a model without data, and uses its console.
+fn served(name: &str, model: &str, tenant: Option<&str>) {
+    let folder = Folder::new(&format!("console-{name}"));
+    let mut command = keyloom();
+    command.args(["serve", &folder.write("model.toml", model), "--data", &folder.path("data")]);
+    used(name, &Process::serve(command), tenant);
+}
+
+fn used(service: &str, served: &Process, tenant: Option<&str>) {
+    let folder = driver().join(format!("console-{service}"));
+    copy_suite(&folder);
+    let mut node = Command::new("node");
+    node.arg("console.mjs").args([service, &served.url]).args(tenant).current_dir(&folder);
+    succeed("The console in a browser", &mut node);
+}
+
+/// A folder of its own because tests run in parallel; the modules find playwright above it.
+fn copy_suite(folder: &Path) {
+    std::fs::create_dir_all(folder.join("console")).unwrap();
+    let steps = std::fs::read_dir(suite("console")).unwrap().map(|entry| entry.unwrap().path());
+    for path in steps.chain([suite("console.mjs")]) {
+        let to: PathBuf = path.strip_prefix(suite("")).unwrap().into();
+        std::fs::copy(&path, folder.join(to)).unwrap();
+    }
+}

@@ -1,0 +1,101 @@
+//! Models and the rows of entities as JSON Schema.
+
+use serde_json::{Value as Json, json};
+
+use super::field::object;
+use crate::rest::operations::TEXT_BYTES_MAX;
+
+/// The schema of the model that is served.
+pub(crate) fn served_model() -> Json {
+    let field = closed(&[
+        ("name", text()),
+        ("type", text()),
+        (
+            "target",
+            json!({ "type": ["string", "null"], "description": "The entity it refers to." }),
+        ),
+    ]);
+    let list = closed(&[
+        ("name", text()),
+        ("by", texts()),
+        ("order", json!({ "type": "array", "items": text(), "description": "`-` is descending." })),
+        ("facets", texts()),
+    ]);
+    let count = closed(&[("name", text()), ("by", texts())]);
+    let parent = json!({ "type": ["string", "null"], "description": "The field of its parent." });
+    let entity = closed(&[
+        ("name", text()),
+        ("path", text()),
+        ("parent", parent),
+        ("has_tenant", json!({ "type": "boolean" })),
+        ("fields", list_of(field)),
+        ("lists", list_of(list)),
+        ("uniques", list_of(texts())),
+        ("counts", list_of(count)),
+        ("boards", texts()),
+    ]);
+    closed(&[("text", text()), ("entities", list_of(entity))])
+}
+
+/// The schema of a model to check.
+pub(crate) fn model_text() -> Json {
+    // A character has at most four bytes.
+    let text = json!({ "type": "string", "maxLength": TEXT_BYTES_MAX / 4 });
+    closed(&[("text", text)])
+}
+
+/// The schema of what changing to another model would do.
+pub(crate) fn compared_model() -> Json {
+    let position = || json!({ "type": "integer", "minimum": 1 });
+    let error = closed(&[
+        ("code", text()),
+        ("line", position()),
+        ("column", position()),
+        ("reason", text()),
+        ("help", json!({ "type": ["string", "null"] })),
+    ]);
+    closed(&[
+        ("errors", list_of(error)),
+        ("changes", texts()),
+        ("refusals", texts()),
+        ("rewritten", texts()),
+        ("unavailable", texts()),
+    ])
+}
+
+/// The schema of the rows of an entity.
+pub(crate) fn entity_row_list() -> Json {
+    let attributes = json!({ "type": "object", "additionalProperties": text() });
+    let row = closed(&[
+        ("what", text()),
+        ("why", text()),
+        (
+            "index",
+            json!({ "type": ["string", "null"], "description": "Null for the table itself." }),
+        ),
+        ("partition", texts()),
+        ("sort", texts()),
+        ("is_stored", json!({ "type": "boolean" })),
+        ("bytes", json!({ "type": ["integer", "null"], "minimum": 0 })),
+        ("attributes", attributes),
+    ]);
+    closed(&[("items", list_of(row))])
+}
+
+/// An object with exactly these members.
+fn closed(members: &[(&str, Json)]) -> Json {
+    let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
+    object(members, &required)
+}
+
+fn text() -> Json {
+    json!({ "type": "string" })
+}
+
+fn texts() -> Json {
+    list_of(text())
+}
+
+fn list_of(items: Json) -> Json {
+    json!({ "type": "array", "items": items })
+}
