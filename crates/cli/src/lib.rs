@@ -20,6 +20,7 @@ mod health;
 mod import;
 mod infrastructure;
 mod jobs;
+mod mcp;
 mod migrate;
 mod model_file;
 mod plan;

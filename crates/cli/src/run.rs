@@ -7,7 +7,7 @@ use keyloom_app::{Environment, exit};
 use crate::command::{Command, PROGRAM};
 use crate::{
     backup, chart, check, client, compact, completions, copy, demo, dynamodb, explain, export,
-    health, import, infrastructure, jobs, migrate, plan, restore, scrub, serve, status, token,
+    health, import, infrastructure, jobs, mcp, migrate, plan, restore, scrub, serve, status, token,
     verify,
 };
 
@@ -24,6 +24,7 @@ const COMMANDS: &[Command] = &[
     migrate::COMMAND,
     status::COMMAND,
     health::COMMAND,
+    mcp::COMMAND,
     dynamodb::COMMAND,
     import::COMMAND,
     export::COMMAND,

@@ -58,6 +58,15 @@ pub struct VerifyPage {
     pub next: Option<String>,
     /// The progress.
     pub progress: Progress,
+    /// Whether this is the end only because counters were left out.
+    pub leaves_counters: bool,
+}
+
+impl VerifyPage {
+    fn new(findings: Vec<Finding>, next: Option<Position>, progress: Progress) -> VerifyPage {
+        let next = next.map(|next| next.write());
+        VerifyPage { findings, next, progress, leaves_counters: false }
+    }
 }
 
 impl Db {
@@ -96,6 +105,40 @@ impl Db {
     ) -> Answer<'a, VerifyPage> {
         Box::pin(verify_page(&self.shared, repair, from))
     }
+
+    /// Like [`Db::verify_page`], without repair and without counters: each step is bounded by the rows
+    /// that it checks, while one step of counters reads every row of the table.
+    ///
+    /// # Errors
+    ///
+    /// If `from` is not the `next` of such a part, or the store fails.
+    pub fn verify_page_without_counters<'a>(
+        &'a self,
+        from: Option<&'a str>,
+    ) -> Answer<'a, VerifyPage> {
+        Box::pin(verify_without_counters(&self.shared, from))
+    }
+}
+
+async fn verify_without_counters(shared: &Shared, from: Option<&str>) -> Result<VerifyPage, Error> {
+    let is_of_counters =
+        |text: &str| Position::read(text).is_some_and(|position| position.is_in_counters());
+    if from.is_some_and(is_of_counters) {
+        return Err(unknown_position());
+    }
+    let mut page = verify_page(shared, Repair::No, from).await?;
+    if page.next.as_deref().is_some_and(is_of_counters) {
+        page.next = None;
+        page.leaves_counters = true;
+    }
+    Ok(page)
+}
+
+fn unknown_position() -> Error {
+    Error::Unknown {
+        what: "Invalid position of a verification".to_owned(),
+        help: Some("start from the beginning".to_owned()),
+    }
 }
 
 async fn verify_page(
@@ -108,10 +151,7 @@ async fn verify_page(
     let schema = shared.schema();
     let verifier = Verifier { shared, schema: &schema, repair };
     let position = from.map_or(Some(Position::default()), Position::read);
-    let Position { at, rows } = position.ok_or_else(|| Error::Unknown {
-        what: "Invalid position of a verification".to_owned(),
-        help: Some("start from the beginning".to_owned()),
-    })?;
+    let Position { at, rows } = position.ok_or_else(unknown_position)?;
     match at {
         At::Rows(start) => verifier.rows_page(start, rows).await,
         At::Sets(place) => verifier.sets_page(place, rows).await,
@@ -148,8 +188,8 @@ impl Verifier<'_> {
             Some(key) => Some(At::Rows(Some(key))),
             None => self.first_set().or_else(|| self.first_counter()),
         };
-        let next = at.map(|at| Position { at, rows }.write());
-        Ok(VerifyPage { findings, next, progress })
+        let next = at.map(|at| Position { at, rows });
+        Ok(VerifyPage::new(findings, next, progress))
     }
 
     /// Verifies a row of a page.

@@ -20,7 +20,7 @@ use crate::Reach;
 use crate::reach::{ConnectError, Connector};
 use crate::tls::client_tls;
 
-/// Maximum size of a response body.
+/// Maximum size of a response body, by default.
 const RESPONSE_BYTES_MAX: usize = 64 * 1024;
 
 /// How requests are sent.
@@ -32,12 +32,19 @@ pub struct HttpClientOptions {
     pub reach: Reach,
     /// PEM file of certificates to trust in addition to those of the system.
     pub trusted: Option<PathBuf>,
+    /// Maximum size of a response body.
+    pub response_bytes_max: usize,
 }
 
 impl Default for HttpClientOptions {
-    /// Ten seconds, to anywhere.
+    /// Ten seconds, to anywhere, responses of up to 64 KiB.
     fn default() -> HttpClientOptions {
-        HttpClientOptions { time: Duration::from_secs(10), reach: Reach::Anywhere, trusted: None }
+        HttpClientOptions {
+            time: Duration::from_secs(10),
+            reach: Reach::Anywhere,
+            trusted: None,
+            response_bytes_max: RESPONSE_BYTES_MAX,
+        }
     }
 }
 
@@ -47,6 +54,7 @@ pub struct HttpClient {
     client: Client<HttpsConnector<Connector>, Full<Bytes>>,
     time: Duration,
     reach: Reach,
+    response_bytes_max: usize,
 }
 
 /// A request to another server.
@@ -65,7 +73,7 @@ pub struct HttpRequest {
 pub struct HttpResponse {
     /// The status.
     pub status: u16,
-    /// The body; empty if it is longer than 64 KiB.
+    /// The body; empty if it is longer than [`HttpClientOptions::response_bytes_max`].
     pub body: Vec<u8>,
 }
 
@@ -98,7 +106,7 @@ impl HttpClient {
     ///
     /// If the trusted certificates cannot be read.
     pub fn new(options: HttpClientOptions) -> Result<HttpClient, String> {
-        let HttpClientOptions { time, reach, trusted } = options;
+        let HttpClientOptions { time, reach, trusted, response_bytes_max } = options;
         let tls = client_tls(trusted.as_deref())?;
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config((*tls).clone())
@@ -109,7 +117,7 @@ impl HttpClient {
         // requests.
         let client =
             Client::builder(TokioExecutor::new()).pool_max_idle_per_host(0).build(connector);
-        Ok(HttpClient { client, time, reach })
+        Ok(HttpClient { client, time, reach, response_bytes_max })
     }
 
     /// Sends a POST request and waits for the response. Needs a tokio runtime.
@@ -129,7 +137,17 @@ impl HttpClient {
     /// If there is no response in time.
     pub async fn get(&self, address: &str) -> Result<HttpResponse, HttpError> {
         let request = HttpRequest { address: address.to_owned(), headers: vec![], body: vec![] };
-        self.in_time(address, self.exchange(Method::GET, request)).await
+        self.get_with(request).await
+    }
+
+    /// Sends a GET request with headers.
+    ///
+    /// # Errors
+    ///
+    /// If there is no response in time, or the address cannot be reached at all.
+    pub async fn get_with(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let address = request.address.clone();
+        self.in_time(&address, self.exchange(Method::GET, request)).await
     }
 
     async fn in_time(
@@ -155,13 +173,13 @@ impl HttpClient {
         let authority = uri.authority().map_or_else(String::new, ToString::to_string);
         let answer = self.client.request(encoded(method, uri, request)?).await;
         let answer = answer.map_err(|error| unreachable(&authority, &error))?;
-        Ok(read_response(answer).await)
+        Ok(read_response(answer, self.response_bytes_max).await)
     }
 }
 
-async fn read_response(response: Response<Incoming>) -> HttpResponse {
+async fn read_response(response: Response<Incoming>, bytes_max: usize) -> HttpResponse {
     let status = response.status().as_u16();
-    let body = Limited::new(response.into_body(), RESPONSE_BYTES_MAX).collect().await;
+    let body = Limited::new(response.into_body(), bytes_max).collect().await;
     // The status alone decides about success: a body that cannot be read is dropped.
     HttpResponse { status, body: body.map_or_else(|_| vec![], |body| body.to_bytes().to_vec()) }
 }

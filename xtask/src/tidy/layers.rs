@@ -180,11 +180,28 @@ const LAYERS: &[Layer] = &[
         ],
     },
     Layer {
+        package: "keyloom-mcp",
+        dependencies: &[
+            "keyloom-app",
+            "keyloom-json",
+            "keyloom-model",
+            "keyloom-server",
+            "http-body-util",
+            "hyper",
+            "hyper-util",
+            "rmcp",
+            "serde",
+            "serde_json",
+            "tokio",
+        ],
+    },
+    Layer {
         package: "keyloom-cli",
         dependencies: &[
             "keyloom",
             "keyloom-app",
             "keyloom-kitchen",
+            "keyloom-mcp",
             "keyloom-oncall",
             "keyloom-value",
             "keyloom-model",

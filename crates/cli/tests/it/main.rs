@@ -23,6 +23,7 @@ mod infrastructure;
 mod jobs;
 mod kill;
 mod killed_import;
+mod mcp;
 mod migrations;
 mod model_reloads;
 mod models;

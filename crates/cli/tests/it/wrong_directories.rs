@@ -11,7 +11,7 @@ use crate::process::{Folder, app, output};
 
 /// The commands that take no data directory.
 const WITHOUT_DATA: &[&str] =
-    &["check", "chart", "client", "completions", "health", "infrastructure", "plan"];
+    &["check", "chart", "client", "completions", "health", "infrastructure", "mcp", "plan"];
 
 /// Every other command, with `DIR` for the directory and `NEW` for one that does not exist.
 pub(crate) const CALLS: &[&[&str]] = &[

@@ -14,6 +14,7 @@ mod documents;
 mod foreign;
 mod generated;
 mod lints;
+mod mcp;
 mod openapi;
 mod oracles;
 mod remote;

@@ -44,10 +44,10 @@ impl Verifier<'_> {
             self.number_of(counter, counted, &mut findings).await?;
         }
         let at = recount.to.checked_add(1).map(At::Counters);
-        let next = at.map(|at| Position { at, rows }.write());
+        let next = at.map(|at| Position { at, rows });
         let described = self.shared.store.describe_table(self.shared.table.clone()).await?;
         let progress = Progress { rows, rows_total: described.items.max(rows) };
-        Ok(VerifyPage { findings, next, progress })
+        Ok(VerifyPage::new(findings, next, progress))
     }
 
     /// Recounts counters from a hash on, in a snapshot.

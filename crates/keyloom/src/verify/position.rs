@@ -42,6 +42,10 @@ impl Default for Position {
 }
 
 impl Position {
+    pub(crate) fn is_in_counters(&self) -> bool {
+        matches!(self.at, At::Counters(_))
+    }
+
     pub(crate) fn write(&self) -> String {
         let rows = self.rows;
         match &self.at {

@@ -75,7 +75,7 @@ impl Verifier<'_> {
     ) -> Result<VerifyPage, Error> {
         let snapshot = self.shared.store.snapshot().await?;
         let (mut findings, mut looked_at) = (vec![], 0);
-        let mut next = self.first_counter().map(|at| Position { at, rows }.write());
+        let mut next = self.first_counter().map(|at| Position { at, rows });
         while let Some((set, from)) = self.next_set(&*snapshot, &place).await? {
             let Some(sets) = snapshot.sets() else { break };
             let part = sets.read_set(self.read_from(&set, from)).await?;
@@ -91,13 +91,13 @@ impl Verifier<'_> {
                 None => SetPlace::After(set),
             };
             if looked_at >= PAGE_MEMBERS {
-                next = Some(Position { at: At::Sets(place), rows }.write());
+                next = Some(Position { at: At::Sets(place), rows });
                 break;
             }
         }
         let described = snapshot.describe_table(self.shared.table.clone()).await?;
         let progress = Progress { rows, rows_total: described.items.max(rows) };
-        Ok(VerifyPage { findings, next, progress })
+        Ok(VerifyPage::new(findings, next, progress))
     }
 
     async fn next_set(

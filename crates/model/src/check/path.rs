@@ -31,6 +31,7 @@ const RESERVED: &[&str] = &[
     "readyz",
     "tokens",
     "transaction",
+    "verify",
 ];
 
 /// The path of an entity: as declared, or the plural of its name.

@@ -3,6 +3,7 @@
 mod answer;
 mod body;
 mod bulk;
+mod change;
 mod component;
 mod cost;
 mod count;
@@ -21,11 +22,13 @@ mod related;
 mod security;
 mod sentence;
 mod token;
+mod verify;
 mod who;
 
 pub(super) use answer::Answer;
 pub(super) use body::Body;
 pub(super) use bulk::bulk_operations;
+pub(super) use change::change_page;
 pub(super) use component::component;
 pub(super) use cost::{explained, explained_change};
 pub(super) use count::CountSchema;
@@ -43,3 +46,4 @@ pub(super) use parameter::{
 pub(super) use problems::{BODY, CHANGE, VERSIONED, of_document, of_list, of_new};
 pub(super) use sentence::{capital, names, rule, spoken, with_article};
 pub(super) use token::{token_list, token_made, token_request};
+pub(super) use verify::verified_part;

@@ -22,6 +22,7 @@ mod entries;
 mod health;
 mod job;
 mod list;
+mod list_changes;
 mod list_operations;
 mod list_tokens;
 mod metrics;
@@ -39,6 +40,7 @@ mod replace;
 mod revoke_token;
 mod transaction;
 mod values;
+mod verify;
 
 use std::collections::BTreeSet;
 
@@ -112,7 +114,8 @@ fn of_server(followed: Vec<EntityId>) -> Vec<Operation> {
     vec![
         transaction::transaction(),
         batch::batch(),
-        changes::changes(followed),
+        changes::changes(followed.clone()),
+        list_changes::list_changes(followed),
         list_operations::list_operations(),
         read_operation::read_operation(),
         cancel_operation::cancel_operation(),
@@ -122,6 +125,7 @@ fn of_server(followed: Vec<EntityId>) -> Vec<Operation> {
         read_model::read_model(),
         compare_model::compare_model(),
         entity_rows::entity_rows(),
+        verify::verify(),
         metrics::metrics(),
         health::health(),
         ready::ready(),

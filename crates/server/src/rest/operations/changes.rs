@@ -10,7 +10,7 @@ use hyper::Method;
 use keyloom::events::{Event, EventPage, Position};
 use keyloom::{Db, Error};
 use keyloom_model::{EntityId, Model};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
@@ -25,7 +25,11 @@ use super::super::segment::Segment;
 use super::super::state::State;
 
 /// Maximum number of row changes per read.
-const PAGE_LIMIT: usize = 256;
+pub(super) const PAGE_LIMIT: usize = 256;
+/// The parameter that selects entities.
+pub(super) const ENTITY: &str = "entity";
+/// The parameter with the position to resume after.
+pub(super) const AFTER: &str = "after";
 /// Maximum number of chunks that wait for a slow client.
 const WAITING_MAX: usize = 16;
 /// How often a stream reads again when there are changes that its read did not return: pages of a
@@ -56,15 +60,14 @@ impl Action for Changes {
     }
 
     fn describe(&self, model: &Model) -> Description {
-        let names: Vec<&str> = self.0.iter().map(|id| model.entity(*id).name.as_str()).collect();
-        let kinds = json!({ "type": "array", "items": { "type": "string", "enum": names } });
+        let kinds = entity_schema(model, &self.0);
         let position = json!({ "type": "string" });
         let about = "Return only changes after this position.";
         Description {
             details: vec![DETAILS.to_owned()],
             query: vec![
-                query("entity", "Return only events of this entity; can be repeated.", kinds),
-                query("after", about, position.clone()),
+                query(ENTITY, "Return only events of this entity; can be repeated.", kinds),
+                query(AFTER, about, position.clone()),
             ],
             headers: vec![header(
                 "Last-Event-ID",
@@ -98,8 +101,8 @@ struct Stream {
 }
 
 async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply, Problem> {
-    call.check_parameters(&["entity", "after"])?;
-    let entities = entities(call, &state.model, followed)?;
+    call.check_parameters(&[ENTITY, AFTER])?;
+    let entities = chosen_entities(call, &state.model, followed)?;
     let signal = state.change_signal.clone();
     let (after, is_newest) = match position(call)? {
         Some(after) => (after, false),
@@ -118,10 +121,20 @@ async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply,
     Ok(reply)
 }
 
+/// The schema of the parameter that selects entities.
+pub(super) fn entity_schema(model: &Model, followed: &[EntityId]) -> Json {
+    let names: Vec<&str> = followed.iter().map(|id| model.entity(*id).name.as_str()).collect();
+    json!({ "type": "array", "items": { "type": "string", "enum": names } })
+}
+
 /// The entities whose events are sent: the requested ones, or all that the caller can read.
-fn entities(call: &Call, model: &Model, followed: &[EntityId]) -> Result<Vec<String>, Problem> {
+pub(super) fn chosen_entities(
+    call: &Call,
+    model: &Model,
+    followed: &[EntityId],
+) -> Result<Vec<String>, Problem> {
     let mut entities = vec![];
-    for (_, value) in call.parameters.iter().filter(|(name, _)| name == "entity") {
+    for (_, value) in call.parameters.iter().filter(|(name, _)| name == ENTITY) {
         match model.find(value).filter(|entity| followed.contains(entity)) {
             Some(_) => entities.push(value.clone()),
             None => {
@@ -144,10 +157,15 @@ fn entities(call: &Call, model: &Model, followed: &[EntityId]) -> Result<Vec<Str
 /// The position to resume after: from `Last-Event-ID`, which browsers send, or from `after`.
 fn position(call: &Call) -> Result<Option<Position>, Problem> {
     let header = call.headers.get("last-event-id").map(|value| value.to_str().unwrap_or("?"));
-    let text = match (header, call.parameter("after")?) {
-        (Some(text), _) | (None, Some(text)) => text,
-        (None, None) => return Ok(None),
-    };
+    match header {
+        Some(text) => Ok(Some(text.parse().map_err(Problem::from)?)),
+        None => resumed_after(call),
+    }
+}
+
+/// The position in `after`.
+pub(super) fn resumed_after(call: &Call) -> Result<Option<Position>, Problem> {
+    let Some(text) = call.parameter(AFTER)? else { return Ok(None) };
     Ok(Some(text.parse().map_err(Problem::from)?))
 }
 

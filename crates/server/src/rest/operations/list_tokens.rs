@@ -48,6 +48,11 @@ async fn run(call: &Call, tokens: &Tokens) -> Result<Reply, Problem> {
 /// Rejects tokens that are limited to one tenant: they cannot manage tokens.
 pub(super) fn check(call: &Call) -> Result<(), Problem> {
     call.check_parameters(&[])?;
+    check_unbound(call)
+}
+
+/// Rejects tokens that are limited to one tenant.
+pub(super) fn check_unbound(call: &Call) -> Result<(), Problem> {
     if call.caller.is_bound {
         let detail = "The token is limited to one tenant: use an admin token without a tenant.";
         return Err(Problem::new(Kind::Forbidden, detail));
