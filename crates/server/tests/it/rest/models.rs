@@ -54,7 +54,7 @@ fn texts_that_are_no_models_are_refused() {
     assert_eq!(outcome(&json!({})), "422 invalid");
     assert_eq!(outcome(&json!({"text": 7})), "422 invalid");
     assert_eq!(outcome(&json!({"text": "", "more": 1})), "422 invalid");
-    assert_eq!(outcome(&json!({"text": "[".repeat(100_000)})), "200");
+    assert_eq!(outcome(&json!({"text": "[".repeat(30_000)})), "200");
 }
 
 #[test]
