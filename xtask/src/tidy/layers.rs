@@ -91,6 +91,13 @@ const LAYERS: &[Layer] = &[
             "thiserror",
         ],
     },
+    Layer { package: "keyloom-typed", dependencies: &["keyloom", "futures-util", "thiserror"] },
+    Layer { package: "keyloom-build", dependencies: &["keyloom-model", "thiserror"] },
+    // Programs over generated modules, for tests.
+    Layer {
+        package: "keyloom-typed-example",
+        dependencies: &["keyloom", "keyloom-build", "keyloom-typed", "futures-util"],
+    },
     Layer {
         package: "keyloom-testkit",
         dependencies: &[
@@ -282,6 +289,8 @@ const DEVELOPMENT: &[&str] = &[
     "rustls",
     "serde",
     "serde_json",
+    // To parse generated code.
+    "syn",
     // The runtime of clients.
     "tokio",
     // To inspect logs.
