@@ -29,8 +29,8 @@ Examples:
   keyloom mcp
       Serve the tools over stdio, from a server on http://127.0.0.1:8080
 
-  claude mcp add keyloom -e KEYLOOM_TOKEN=kl_... -- keyloom mcp --url https://db.example.com
-      Let an assistant start it
+  keyloom mcp --url https://db.example.com --tenant acme --token-file token
+      Serve those of one tenant, with the token in a file
 
   keyloom mcp --listen 127.0.0.1:8081
       Serve them to this machine over HTTP, at http://127.0.0.1:8081/mcp
@@ -48,7 +48,7 @@ fn describe(command: clap::Command) -> clap::Command {
         .arg(
             text("url", "URL")
                 .default_value("http://127.0.0.1:8080")
-                .help("URL of the `keyloom serve` or `keyloom demo` server to read from"),
+                .help("URL of the server to read from"),
         )
         .arg(
             text("tenant", "TENANT").help("Tenant whose data to read [default: that of the token]"),

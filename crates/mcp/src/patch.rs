@@ -1,6 +1,6 @@
-//! A declaration to add to a model, as text, and where it goes.
+//! A declaration to add to a model, as text.
 
-use keyloom_model::{Code, Model, ModelError, check};
+use keyloom_model::{Model, ModelError, check};
 
 /// A list or a count to declare.
 #[derive(Clone, Debug)]
@@ -24,8 +24,6 @@ pub(crate) enum DeclarationKind {
 pub(crate) struct Patched {
     /// The added text.
     pub(crate) patch: String,
-    /// Where it was added.
-    pub(crate) place: String,
     /// The whole text.
     pub(crate) text: String,
     pub(crate) model: Model,
@@ -46,51 +44,21 @@ impl Declaration {
         format!("{}.{}.{}", self.entity, self.kind.key(), self.name)
     }
 
-    /// Adds it to a model: as a table of its own at the end or, because TOML does not extend an entity
-    /// that declares its lists inside its own table, as a line of that table.
+    /// Adds it to a model, as a table at the end. TOML lets a table of a declaration follow anything but an
+    /// entity or lists that are written in braces.
     ///
     /// # Errors
     ///
-    /// The errors of the model with it, in the form in which it has the fewest.
+    /// The errors of the model with it.
     pub(crate) fn apply(&self, model: &str) -> Result<Patched, Vec<ModelError>> {
-        let table = format!("[entity.{}]\n{}", self.path(), self.lines());
-        let appended = format!("{}\n\n{table}", model.trim_end());
-        let errors = match check(&appended) {
-            Ok(model) => {
-                let place = "at the end of the model file".to_owned();
-                return Ok(Patched { patch: table, place, text: appended, model });
-            }
-            Err(errors) => errors,
-        };
-        let Some((line, inserted)) = self.inserted(model) else { return Err(errors) };
-        match check(&inserted) {
-            Ok(model) => {
-                let place = format!("below the line `[entity.{}]`", self.entity);
-                Ok(Patched { patch: line, place, text: inserted, model })
-            }
-            Err(others) if others.len() < errors.len() || is_syntax(&errors) => Err(others),
-            Err(_) => Err(errors),
-        }
+        let patch = format!("[entity.{}]\n{}", self.path(), self.lines());
+        let text = format!("{}\n\n{patch}", model.trim_end());
+        let model = check(&text)?;
+        Ok(Patched { patch, text, model })
     }
 
     fn lines(&self) -> String {
         self.keys.iter().map(|(key, fields)| format!("{key:<5} = {}\n", names(fields))).collect()
-    }
-
-    /// The model with the declaration as a line of the entity's table, and the line.
-    fn inserted(&self, model: &str) -> Option<(String, String)> {
-        let keys = self.keys.iter().map(|(key, fields)| format!("{key} = {}", names(fields)));
-        let keys = keys.collect::<Vec<_>>().join(", ");
-        let line = format!("{}.{} = {{ {keys} }}\n", self.kind.key(), self.name);
-        let header = format!("[entity.{}]", self.entity);
-        let is_header = |text: &&str| text.trim_start().starts_with(&header);
-        let end = model.split_inclusive('\n').position(|text| is_header(&text))? + 1;
-        let mut lines: Vec<&str> = model.split_inclusive('\n').collect();
-        if lines.len() == end {
-            lines.push("\n");
-        }
-        lines.insert(end, &line);
-        Some((line.clone(), lines.concat()))
     }
 }
 
@@ -100,11 +68,6 @@ fn names(fields: &[String]) -> String {
         [one] => format!("\"{one}\""),
         several => format!("[\"{}\"]", several.join("\", \"")),
     }
-}
-
-/// Whether the text is not even TOML.
-fn is_syntax(errors: &[ModelError]) -> bool {
-    errors.iter().all(|error| error.code() == Code::Syntax)
 }
 
 #[cfg(test)]
@@ -117,26 +80,21 @@ mod tests {
     }
 
     #[test]
-    fn a_declaration_is_added_in_the_form_that_the_model_allows() {
+    fn a_declaration_can_follow_any_form_of_others() {
         let keys = vec![("order", vec!["-rank".to_owned()])];
         let fields = "[entity.task]\nfields.rank = \"int\"";
-        let (own, inside) = ("\n[entity.task.list.all]\n", "\nlist.all = {}\n");
-        for (rest, place) in [("", "end"), (own, "end"), (inside, "below"), ("\n", "end")] {
+        for rest in ["", "\n", "\n[entity.task.list.all]\n", "\nlist.all = {}\n"] {
             let patched = by_rank(keys.clone()).apply(&format!("{fields}{rest}")).unwrap();
-            assert!(patched.place.contains(place), "{rest}: {}", patched.place);
-            assert!(patched.text.contains(&patched.patch), "{}", patched.text);
+            assert!(patched.text.ends_with(&patched.patch), "{}", patched.text);
             let task = patched.model.entity(patched.model.find("task").unwrap());
             assert!(task.lists().any(|(_, list)| list.name == "by_rank"), "{}", patched.text);
         }
     }
 
     #[test]
-    fn errors_are_those_of_the_declaration() {
+    fn a_field_that_cannot_order_a_list_is_refused() {
         let keys = vec![("order", vec!["tags".to_owned()])];
-        for rest in ["", "list.all = {}\n"] {
-            let model = format!("[entity.task]\nfields.tags = \"tags = {{}}\"\n{rest}");
-            let errors = by_rank(keys.clone()).apply(&model).unwrap_err();
-            assert!(!is_syntax(&errors), "{errors:?}");
-        }
+        let model = "[entity.task]\nfields.tags = \"tags = {}\"\n";
+        assert!(by_rank(keys).apply(model).is_err());
     }
 }

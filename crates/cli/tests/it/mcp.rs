@@ -16,7 +16,8 @@ use crate::process::{Folder, Serving, app, output};
 /// A served model with its data in a folder of its own.
 struct Stage {
     serving: Serving,
-    folder: Folder,
+    /// Removed after the server.
+    _folder: Folder,
 }
 
 impl Stage {
@@ -28,7 +29,7 @@ impl Stage {
     /// Serves a model file on `data` in a folder, which may have tokens and data.
     fn on(folder: Folder, model: &str) -> Stage {
         let serving = Serving::start(model, &["--data", &folder.path("data")]);
-        Stage { serving, folder }
+        Stage { serving, _folder: folder }
     }
 
     /// The model of an application.

@@ -45,10 +45,8 @@ pub(crate) struct ProposeArguments {
 pub(crate) struct ProposeOutput {
     /// What is declared, such as `task.list.by_rank`.
     declares: String,
-    /// The text to add to the model file (TOML).
+    /// The text to add at the end of the model file (TOML).
     patch: String,
-    /// Where to add it.
-    place: String,
     /// What it changes for existing data.
     changes: DiffOutput,
     /// What it costs.
@@ -112,7 +110,6 @@ fn output(
     ProposeOutput {
         declares: declaration.path(),
         patch: patched.patch.clone(),
-        place: patched.place.clone(),
         changes: diff(&served.model, &patched.model),
         cost: CostOutput {
             rows_per_write_max: [rows(0), rows(1)],
@@ -120,7 +117,7 @@ fn output(
             dynamodb,
             unpriced,
         },
-        next_step: "Add the patch to the model file, then restart the server with it or send it SIGHUP. \
+        next_step: "Append the patch to the model file, then restart the server with it or send it SIGHUP. \
                     Existing rows are rewritten in the background; until then the query answers 503."
             .to_owned(),
     }
