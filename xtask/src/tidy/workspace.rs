@@ -156,7 +156,7 @@ fn read_directory(directory: &Path, prefix: &str, texts: &mut Vec<TextFile>) -> 
 
 /// Returns whether a folder belongs to git, or is marked by cargo as its own.
 fn is_foreign(directory: &Path, name: &str) -> bool {
-    matches!(name, ".git" | "target") || directory.join("CACHEDIR.TAG").exists()
+    matches!(name, ".git" | "target" | "node_modules") || directory.join("CACHEDIR.TAG").exists()
 }
 
 #[cfg(test)]
