@@ -154,7 +154,7 @@ fn read_directory(directory: &Path, prefix: &str, texts: &mut Vec<TextFile>) -> 
     Ok(())
 }
 
-/// Returns whether a folder belongs to git, or is marked by cargo as its own.
+/// Returns whether a folder belongs to git or npm, or is marked by cargo as its own.
 fn is_foreign(directory: &Path, name: &str) -> bool {
     matches!(name, ".git" | "target" | "node_modules") || directory.join("CACHEDIR.TAG").exists()
 }
