@@ -5,8 +5,8 @@ import schemathesis
 
 # Errors that depend on stored data, on where a cursor is from, or on lengths in bytes.
 DEPENDS_ON_DATA = {
-    "bad-cursor", "exists", "in-use", "key-reused", "not-found", "taken", "target-gone",
-    "too-large", "version-conflict", "version-mismatch", "wrong-state",
+    "bad-cursor", "changes-gone", "exists", "in-use", "key-reused", "not-found", "position-unknown", "taken",
+    "target-gone", "too-large", "version-conflict", "version-mismatch", "wrong-state",
 }
 PAGING = {"limit", "cursor", "reverse", "with", "total", "prefix", "fields", "explain", "live"}
 
@@ -28,6 +28,9 @@ def depends_on_other_parts(code, case):
     if code == "bad-parameter":
         # `fields` of a leaderboard are those of the entities that `with` adds.
         query = case.query or {}
+        # Positions are opaque, as cursors are.
+        if case.path in ("/changes/page", "/verify") and "after" in query:
+            return True
         # A change of all entities of a list has conditions, or `$all`.
         if case.method in ("PATCH", "DELETE") and str(query.get("$all")).lower() != "true":
             return True

@@ -48,7 +48,7 @@ use hyper::Method;
 use keyloom::bulk::BulkKind;
 use keyloom_model::{Entity, EntityId, Model};
 
-pub(super) use compare_model::TEXT_BYTES_MAX;
+pub(super) use compare_model::TEXT_LENGTH_MAX;
 pub(super) use own::own;
 pub(super) use transaction::Transaction;
 

@@ -3,7 +3,7 @@
 use serde_json::{Value as Json, json};
 
 use super::field::object;
-use crate::rest::operations::TEXT_BYTES_MAX;
+use crate::rest::operations::TEXT_LENGTH_MAX;
 
 /// The schema of the model that is served.
 pub(crate) fn served_model() -> Json {
@@ -39,8 +39,7 @@ pub(crate) fn served_model() -> Json {
 
 /// The schema of a model to check.
 pub(crate) fn model_text() -> Json {
-    // A character has at most four bytes.
-    let text = json!({ "type": "string", "maxLength": TEXT_BYTES_MAX / 4 });
+    let text = json!({ "type": "string", "maxLength": TEXT_LENGTH_MAX });
     closed(&[("text", text)])
 }
 

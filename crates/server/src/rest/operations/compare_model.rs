@@ -13,8 +13,8 @@ use super::super::role::Role;
 use super::super::segment::Segment;
 use super::super::state::State;
 
-/// The longest text of a model that is checked.
-pub(crate) const TEXT_BYTES_MAX: usize = 1 << 19;
+/// The longest text of a model that is checked, in characters.
+pub(crate) const TEXT_LENGTH_MAX: usize = 1 << 17;
 
 #[derive(Debug)]
 struct CompareModel;
@@ -72,8 +72,8 @@ fn text(mut document: Item) -> Result<String, Problem> {
         return invalid(format!("Unknown member `{}`: there is only `text`.", cut(name.as_str())));
     }
     match text {
-        Some(Value::S(text)) if text.len() <= TEXT_BYTES_MAX => Ok(text),
-        Some(Value::S(_)) => invalid(format!("`text` has at most {TEXT_BYTES_MAX} bytes.")),
+        Some(Value::S(text)) if text.chars().count() <= TEXT_LENGTH_MAX => Ok(text),
+        Some(Value::S(_)) => invalid(format!("`text` has at most {TEXT_LENGTH_MAX} characters.")),
         _ => invalid("`text` must be the text of a model.".to_owned()),
     }
 }
@@ -91,8 +91,8 @@ mod tests {
 
     #[test]
     fn a_text_that_is_too_long_is_refused() {
-        let document = |bytes: usize| Item::from([("text", Value::from("#".repeat(bytes)))]);
-        assert!(text(document(TEXT_BYTES_MAX)).is_ok());
-        assert!(text(document(TEXT_BYTES_MAX + 1)).is_err());
+        let document = |length: usize| Item::from([("text", Value::from("é".repeat(length)))]);
+        assert!(text(document(TEXT_LENGTH_MAX)).is_ok());
+        assert!(text(document(TEXT_LENGTH_MAX + 1)).is_err());
     }
 }
