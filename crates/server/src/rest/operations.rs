@@ -10,16 +10,15 @@ mod changes;
 mod changing;
 mod children;
 mod compare_model;
-mod console;
 mod count;
 mod count_description;
 mod create;
 mod create_token;
 mod delete;
-mod docs;
 mod entity_rows;
 mod entries;
 mod health;
+mod html_page;
 mod job;
 mod list;
 mod list_changes;
@@ -130,8 +129,8 @@ fn of_server(followed: Vec<EntityId>) -> Vec<Operation> {
         health::health(),
         ready::ready(),
         openapi::openapi(),
-        docs::docs(),
-        console::console(),
+        html_page::docs(),
+        html_page::console(),
     ]
 }
 
