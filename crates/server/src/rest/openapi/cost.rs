@@ -125,7 +125,7 @@ fn list(items: Json, about: &str) -> Json {
 }
 
 /// An object that always has its members, except optional ones.
-fn with_members(members: &[(&str, Json)], optional: &[&str]) -> Json {
+pub(super) fn with_members(members: &[(&str, Json)], optional: &[&str]) -> Json {
     let names = members.iter().map(|(name, _)| *name);
     let required: Vec<&str> = names.filter(|name| !optional.contains(name)).collect();
     object(members, &required)

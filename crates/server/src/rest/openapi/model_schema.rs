@@ -2,7 +2,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::field::object;
+use super::cost::with_members;
 use crate::rest::operations::TEXT_LENGTH_MAX;
 
 /// The schema of the model that is served.
@@ -83,8 +83,7 @@ pub(crate) fn entity_row_list() -> Json {
 
 /// An object with exactly these members.
 fn closed(members: &[(&str, Json)]) -> Json {
-    let required: Vec<&str> = members.iter().map(|(name, _)| *name).collect();
-    object(members, &required)
+    with_members(members, &[])
 }
 
 fn text() -> Json {

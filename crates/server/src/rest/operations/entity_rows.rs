@@ -7,9 +7,7 @@ use keyloom_model::Model;
 use serde_json::{Map, Value as Json, json};
 
 use super::super::call::{Call, Reply};
-use super::super::openapi::{
-    Answer, Description, Group, Location, Parameter, Values, entity_row_list,
-};
+use super::super::openapi::{Answer, Description, Group, Parameter, entity_row_list, query};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
 use super::super::role::Role;
@@ -65,9 +63,7 @@ async fn run(call: &Call) -> Result<Reply, Problem> {
 }
 
 fn required(name: &str, about: &str, schema: Json) -> Parameter {
-    let (name, about) = (name.to_owned(), about.to_owned());
-    let (location, values) = (Location::Query, Values::Repeated);
-    Parameter { name, location, is_required: true, about, schema, values }
+    Parameter { is_required: true, ..query(name, about, schema) }
 }
 
 fn shown(row: &EntityRow) -> Json {
