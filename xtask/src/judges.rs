@@ -6,8 +6,7 @@ use std::process::{Command, ExitCode};
 use crate::commands::{cargo, succeed};
 
 /// Selects the whole workspace, like the other tests, so that no dependency is built twice.
-const ARGUMENTS: &[&str] =
-    &["test", "--workspace", "--locked", "--features", "keyloom-cli/judges", "--test", "judges"];
+const ARGUMENTS: &[&str] = &["test", "--workspace", "--locked", "--test", "judges"];
 
 /// The size of a run.
 #[derive(Clone, Copy)]
