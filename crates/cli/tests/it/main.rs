@@ -33,6 +33,7 @@ mod openapi;
 mod plans;
 mod process;
 mod readme;
+mod reference;
 mod remote;
 mod repair;
 mod round_trip;
