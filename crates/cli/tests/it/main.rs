@@ -15,6 +15,7 @@ mod deep;
 mod environment;
 mod explain;
 mod gallery;
+mod guides;
 mod help;
 mod hostile_lines;
 mod http;
