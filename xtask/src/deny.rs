@@ -5,9 +5,14 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 
 use crate::commands::succeed;
-use crate::tools::installed;
+use crate::tools::{Tool, installed};
 
-const VERSION: &str = "0.20.2";
+const DENY: Tool = Tool {
+    package: "cargo-deny",
+    version: "0.20.2",
+    shown_version: "cargo-deny 0.20.2",
+    options: &[],
+};
 
 /// Checks what needs only the lock file.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
@@ -26,7 +31,7 @@ pub(crate) fn advisories(root: &Path) -> ExitCode {
 }
 
 fn run(root: &Path, checks: &[&str]) -> Result<(), String> {
-    let program = installed(root, "cargo-deny", VERSION)?;
+    let program = installed(root, &DENY)?;
     let options = ["--locked", "check", "--hide-inclusion-graph"];
     succeed(Command::new(program).current_dir(root).args(options).args(checks))
 }

@@ -9,9 +9,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 use crate::commands::{cargo, succeed};
-use crate::tools::installed;
+use crate::tools::{Tool, installed};
 
-const VERSION: &str = "0.13.2";
+const FUZZ: Tool = Tool {
+    package: "cargo-fuzz",
+    version: "0.13.2",
+    shown_version: "cargo-fuzz 0.13.2",
+    options: &[],
+};
 /// How long each target runs by default.
 pub(crate) const SECONDS: &str = "120";
 /// Longer inputs find little more and are slower.
@@ -46,7 +51,7 @@ fn run_all(root: &Path, seconds: &str, only: Option<&str>) -> Result<(), String>
     if wanted.is_empty() {
         return Err(format!("Unknown target. Possible values: {}.", targets.join(", ")));
     }
-    let program = installed(root, "cargo-fuzz", VERSION)?;
+    let program = installed(root, &FUZZ)?;
     let mut failed = vec![];
     for target in wanted {
         println!("\n=== fuzz {target} ===");

@@ -8,6 +8,7 @@
     reason = "a command-line tool prints to the terminal"
 )]
 
+mod book;
 mod charts;
 mod ci;
 mod commands;
@@ -15,6 +16,7 @@ mod console;
 mod deny;
 mod fuzz;
 mod judges;
+mod markdown;
 mod soak;
 mod tidy;
 mod tools;
@@ -34,19 +36,22 @@ Tasks:
           (unit, integration, documentation), the documentation itself, the examples, and the
           judges. Run it before you commit. Random tests draw the same cases every time.
   tidy    Check the style rules: function and file lengths, file names, forbidden words and
-          calls, layering of crates, public names, documents, charts. Each finding names a
-          location (file:line) and how to fix it.
+          calls, layering of crates, public names, documents, their links and commands,
+          charts. Each finding names a location (file:line) and how to fix it.
   advisories
           Check dependencies for known vulnerabilities. Needs access to GitHub, so not part
           of `ci`.
   judges  Run the tests that install external software (SDKs, other servers, generators, a
           browser), at reduced size. Needs Python 3, Node.js and network access.
-  soak    Run all tests, judges and fuzz targets at full size with fresh seeds, for hours.
+  soak    Run all tests, judges and fuzz targets at full size with fresh seeds, and build the
+          documentation site, for hours.
           Prints the seeds and a table of results for docs/testing.md.
           [env: PROPTEST_RNG_SEED, KEYLOOM_SEED, PROPTEST_CASES, ONCALL_SEEDS, KEYLOOM_KILLS]
   fuzz [SECONDS] [TARGET]
           Fuzz every decoder and parser with libFuzzer, or only TARGET, for SECONDS each
           [default: 120]. Installs cargo-fuzz into the target folder; needs a C++ compiler.
+  book    Build the documentation site into target/book/html, and check every link in it.
+          Installs mdBook into the target folder.
   charts  Draw the charts of documents from their tables; tidy reports outdated ones.
   console Build the console that servers include, from its TypeScript. Needs Node.js and npm.
   help    Print this help; also --help.
@@ -67,6 +72,7 @@ fn main() -> ExitCode {
         ["fuzz"] => fuzz::run(root(), fuzz::SECONDS, None),
         ["fuzz", seconds] => fuzz::run(root(), seconds, None),
         ["fuzz", seconds, target] => fuzz::run(root(), seconds, Some(target)),
+        ["book"] => book::run(root()),
         ["charts"] => charts::run(root()),
         ["console"] => console::run(root()),
         ["help" | "--help" | "-h"] => {

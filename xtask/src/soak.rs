@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Instant, SystemTime};
 
+use crate::book;
 use crate::commands::{cargo, seconds, succeed};
 use crate::fuzz;
 use crate::judges::{self, Size};
@@ -54,6 +55,8 @@ fn parts(root: &Path) -> Vec<Part> {
         Part { name: "all tests of the workspace", command: all },
         Part { name: "the remote store under faults", command: remote },
         Part { name: "judges at full size", command: judges::command(root, Size::Full) },
+        // Here and not in `ci`, which checks the links of the documents: mdBook takes minutes to install.
+        Part { name: "the documentation site", command: book::command(root) },
         Part { name: "fuzz targets, ten minutes each", command: fuzz::command(root, "600") },
     ]
 }

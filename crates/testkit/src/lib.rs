@@ -1,7 +1,7 @@
 //! Test support for every layer: a manual clock, a disk that loses what was not synced, the
 //! conformance suite that every store must pass, random histories that two stores must answer
 //! alike, a linearizability checker, random models with documents and edits, a runner for the
-//! commands in READMEs, and a check of the page that lists every access pattern.
+//! commands on pages of documentation, and a check of the page that lists every access pattern.
 //!
 //! A store under test is a [`Subject`]. [`conformance::run_all`] runs every case of the suite on a
 //! fresh one; [`history::compare`] plays one history on two.

@@ -56,6 +56,12 @@ pub fn of<'a>(page: &'a str, app: &str) -> Service<'a> {
     found.unwrap_or_else(|| panic!("the page has no section that links to apps/{app}/model.toml"))
 }
 
+/// Returns the fenced blocks of one language.
+fn texts(page: &str, language: &str) -> Vec<String> {
+    let blocks = readme::blocks(page).into_iter().filter(|block| block.language == language);
+    blocks.map(|block| block.text).collect()
+}
+
 fn app(text: &str) -> Option<&str> {
     let (before, _) = text.split_once("/model.toml")?;
     before.rsplit_once("apps/").map(|(_, app)| app)
@@ -103,11 +109,11 @@ impl<'a> Service<'a> {
         if requests.is_empty() || tables.is_empty() || numbers.is_empty() {
             faults.push(format!("`{name}` lacks a request, a table of the model or a test"));
         }
-        let commands = readme::blocks(self.text, "sh").join("\n").replace("%3C", "<");
+        let commands = texts(self.text, "sh").join("\n").replace("%3C", "<");
         let commands = commands.replace("%3E", ">");
         let missing = requests.iter().filter(|request| !is_sent(request, &commands));
         faults.extend(missing.map(|request| format!("`{request}` is not run")));
-        let quotes = readme::blocks(self.text, "toml").join("\n");
+        let quotes = texts(self.text, "toml").join("\n");
         let is_quoted = |table: &str| {
             quotes
                 .lines()
@@ -137,7 +143,7 @@ impl<'a> Service<'a> {
     /// A trailing comment in the model may be omitted.
     fn faults_of_quotes(&self, model: &str) -> Vec<String> {
         let mut faults = vec![];
-        for quote in readme::blocks(self.text, "toml") {
+        for quote in texts(self.text, "toml") {
             let mut table = "";
             for line in quote.lines().filter(|line| !line.is_empty()) {
                 if line.starts_with('[') {

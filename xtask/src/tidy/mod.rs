@@ -11,6 +11,7 @@ mod finding;
 mod functions;
 mod layers;
 mod lengths;
+mod links;
 mod manifest;
 mod pictures;
 mod ratchet;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::{Finding, Workspace};
-use super::{calls, documents, files, layers, lengths, pictures, surface, words};
+use super::{calls, documents, files, layers, lengths, links, pictures, surface, words};
 
 /// All rules.
 const RULES: &[fn(&Workspace) -> Vec<Finding>] = &[
@@ -16,6 +16,7 @@ const RULES: &[fn(&Workspace) -> Vec<Finding>] = &[
     layers::check,
     documents::check,
     pictures::check,
+    links::check,
 ];
 
 /// Runs `cargo xtask tidy`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::io;
-use std::ops::Range;
+use std::ops::{Bound, Range};
 use std::path::Path;
 
 use super::{Manifest, RustSource, TextFile};
@@ -12,6 +12,8 @@ use super::{Manifest, RustSource, TextFile};
 #[derive(Debug)]
 pub(crate) struct Workspace {
     pub(crate) texts: Vec<TextFile>,
+    /// The paths of all files, also of those that are not text.
+    paths: BTreeSet<String>,
     pub(crate) rust: Vec<RustFile>,
     pub(crate) manifests: Vec<Manifest>,
 }
@@ -39,11 +41,13 @@ pub(crate) enum Role {
 impl Workspace {
     /// Reads the files of a folder, except those of git and cargo.
     pub(crate) fn read(root: &Path) -> Result<Workspace, String> {
-        let mut texts = vec![];
-        read_directory(root, "", &mut texts).map_err(|error| {
+        let (mut texts, mut others) = (vec![], BTreeSet::new());
+        read_directory(root, "", &mut texts, &mut others).map_err(|error| {
             format!("Cannot read the workspace at {}: {error}.", root.display())
         })?;
-        Ok(Workspace::of(texts))
+        let mut workspace = Workspace::of(texts);
+        workspace.paths.extend(others);
+        Ok(workspace)
     }
 
     /// Creates a workspace of these files.
@@ -53,7 +57,19 @@ impl Workspace {
             file.path.ends_with("/Cargo.toml") && file.text.contains("[package]")
         };
         let manifests = texts.iter().filter(is_manifest).map(Manifest::parse).collect();
-        Workspace { rust: rust_files(&texts), manifests, texts }
+        let paths = texts.iter().map(|file| file.path.clone()).collect();
+        Workspace { rust: rust_files(&texts), manifests, paths, texts }
+    }
+
+    /// Returns whether there is a file or a folder at this path.
+    pub(crate) fn has(&self, path: &str) -> bool {
+        let mut from = self.paths.range::<str, _>((Bound::Included(path), Bound::Unbounded));
+        let is_at = |other: &String| {
+            let rest = other.strip_prefix(path);
+            rest.is_some_and(|rest| rest.is_empty() || path.is_empty() || rest.starts_with('/'))
+        };
+        // Between `a` and `a/b` there can be `a-b`.
+        from.by_ref().take_while(|other| other.starts_with(path)).any(is_at)
     }
 
     /// Returns the file at this path.
@@ -135,20 +151,26 @@ fn test_modules(file: &RustFile) -> Vec<String> {
     modules.map(|module| format!("{home}/{module}")).collect()
 }
 
-/// Adds every text file below a directory. `prefix` is its path in the workspace.
-fn read_directory(directory: &Path, prefix: &str, texts: &mut Vec<TextFile>) -> io::Result<()> {
+/// Adds every file below a directory. `prefix` is its path in the workspace.
+fn read_directory(
+    directory: &Path,
+    prefix: &str,
+    texts: &mut Vec<TextFile>,
+    others: &mut BTreeSet<String>,
+) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = if prefix.is_empty() { name.clone() } else { format!("{prefix}/{name}") };
         if entry.file_type()?.is_dir() {
             if !is_foreign(&entry.path(), &name) {
-                read_directory(&entry.path(), &path, texts)?;
+                read_directory(&entry.path(), &path, texts, others)?;
             }
-        } else if name != ".git"
-            && let Ok(text) = String::from_utf8(fs::read(entry.path())?)
-        {
-            texts.push(TextFile { path, text });
+        } else if name != ".git" {
+            match String::from_utf8(fs::read(entry.path())?) {
+                Ok(text) => texts.push(TextFile { path, text }),
+                Err(_) => drop(others.insert(path)),
+            }
         }
     }
     Ok(())

@@ -66,20 +66,33 @@ impl Served {
 
     /// The head and the body of the response to a GET request.
     pub(crate) fn get(&self, path: &str, headers: &str) -> (String, String) {
-        let host = self.url.strip_prefix("http://").unwrap();
-        let mut stream = TcpStream::connect(host).unwrap();
-        let close = "Connection: close";
-        write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{close}\r\n{headers}\r\n").unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
-        (head.to_owned(), body.to_owned())
+        get(&self.url, path, headers)
     }
 
     /// Sends SIGTERM and waits; whether it exits with 0.
     pub(crate) fn stop(&mut self) -> bool {
         stop(&mut self.child)
     }
+}
+
+/// The head and the body of the response to a GET request.
+pub(crate) fn get(url: &str, path: &str, headers: &str) -> (String, String) {
+    let host = url.strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(host).unwrap();
+    let close = "Connection: close";
+    write!(stream, "GET {path} HTTP/1.1\r\nHost: {host}\r\n{close}\r\n{headers}\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.to_owned(), body.to_owned())
+}
+
+/// The body of the response to a GET request that must succeed.
+#[track_caller]
+pub(crate) fn fetch(url: &str, path: &str) -> String {
+    let (head, body) = get(url, path, "");
+    assert!(head.starts_with("HTTP/1.1 200"), "{path}: {head}\n{body}");
+    body
 }
 
 fn stop(child: &mut Child) -> bool {

@@ -75,3 +75,37 @@ fn the_guide_lists_every_code_with_its_meaning() {
         assert!(GUIDE.contains(&row), "docs/model.md lacks the row\n{row}");
     }
 }
+
+/// The sources that say which keys the tables of a model can have.
+const SOURCES: [&str; 5] = [
+    include_str!("../../src/declare.rs"),
+    include_str!("../../src/declare/entity.rs"),
+    include_str!("../../src/declare/list.rs"),
+    include_str!("../../src/declare/search.rs"),
+    include_str!("../../src/declare/access.rs"),
+];
+
+#[test]
+fn the_guide_names_every_key_that_a_model_can_have() {
+    let tables = SOURCES.iter().flat_map(|source| source.split("keys: &[").skip(1));
+    let keys: Vec<&str> = tables
+        .filter_map(|table| Some(table.split_once(']')?.0))
+        .flat_map(|keys| keys.split('"').skip(1).step_by(2))
+        .collect();
+    assert!(keys.len() > 50, "{keys:?}");
+    for key in keys {
+        // In a table or a sentence, or as a key of an example.
+        let forms = [
+            format!("`{key}`"),
+            format!("`{key} ="),
+            format!("`access.{key}`"),
+            format!("access.{key} "),
+            format!("\n{key} "),
+            format!(" {key} = "),
+            format!(".{key}."),
+            format!("[{key}."),
+        ];
+        let is_named = forms.iter().any(|form| GUIDE.contains(form));
+        assert!(is_named, "docs/model.md does not name the key `{key}`");
+    }
+}

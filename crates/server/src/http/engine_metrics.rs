@@ -54,12 +54,12 @@ fn gauges(status: &Status) -> Figures<f64, 10> {
         ("engine_tree_bytes", "Size of the tree", status.tree_bytes as f64),
         (
             "engine_tree_live_bytes",
-            "Estimated size of the tree without gaps",
+            "Estimated size of the tree without gaps; compaction reclaims the difference",
             status.tree_live_bytes as f64,
         ),
         (
             "engine_tree_retired_bytes",
-            "Size of trees that compaction has replaced and readers still use",
+            "Size of trees that compaction has replaced and readers still hold open",
             status.retired_bytes as f64,
         ),
         (
@@ -74,7 +74,7 @@ fn gauges(status: &Status) -> Figures<f64, 10> {
         ),
         (
             "engine_damages",
-            "Damage that scrubbing or a request found in the files",
+            "Damaged blocks or frames that the background scrub or a request found; alert on anything above 0",
             status.damages as f64,
         ),
         (
@@ -84,7 +84,7 @@ fn gauges(status: &Status) -> Figures<f64, 10> {
         ),
         (
             "engine_is_writable",
-            "0 if a failure prevents the engine from writing",
+            "0 while a failure prevents writes",
             f64::from(u8::from(status.failure.is_none())),
         ),
     ]
@@ -94,10 +94,14 @@ fn space(status: &Status) -> Figures<Option<u64>, 2> {
     [
         (
             "engine_disk_free_bytes",
-            "Free space on the file system of the data",
+            "Free space on the file system of the data; not on Windows",
             status.disk_free_bytes,
         ),
-        ("engine_disk_bytes", "Size of the file system of the data", status.disk_bytes),
+        (
+            "engine_disk_bytes",
+            "Size of the file system of the data; not on Windows",
+            status.disk_bytes,
+        ),
     ]
 }
 
@@ -116,7 +120,11 @@ fn counters(status: &Status) -> Figures<u64, 6> {
             status.scrubbed_blocks,
         ),
         ("engine_compactions", "Compactions", status.compactions),
-        ("engine_compactions_failed", "Failed compactions", status.compactions_failed),
+        (
+            "engine_compactions_failed",
+            "Failed compactions, which change nothing",
+            status.compactions_failed,
+        ),
     ]
 }
 

@@ -62,9 +62,10 @@ struct BacklogMetrics {
 
 impl BacklogMetrics {
     fn register(&self, registry: &mut Registry) {
-        let help = "Unhandled events among the next 1,000 changes";
+        let help =
+            "Events that the consumer has not handled, among the next 1,000 changes of each shard";
         registry.register("consumer_events_behind", help, self.events_behind.clone());
-        let help = "Age of the oldest unhandled event";
+        let help = "Age of the oldest event that the consumer has not handled";
         registry.register("consumer_age_seconds", help, self.age.clone());
         let help = "1 if the consumer has stopped because changes it needs are gone";
         registry.register("consumer_lost", help, self.lost.clone());
@@ -109,7 +110,7 @@ struct OperationMetrics {
 
 impl OperationMetrics {
     fn register(&self, registry: &mut Registry) {
-        let help = "Background operations in progress";
+        let help = "Background operations in progress: `deletion` prepares the deletion of very many entities and changes nothing yet, `clearing` removes its rows";
         registry.register("operations", help, self.count.clone());
         let help = "Entities, or rows of a backfill, that running operations have processed";
         registry.register("operations_done", help, self.done.clone());

@@ -48,8 +48,16 @@ impl Collector for UnitMetrics {
         let read = self.by_operation(Consumption::read_units);
         let written = self.by_operation(Consumption::write_units);
         let figures = [
-            ("dynamodb_read_units", "Read units that DynamoDB has charged", read),
-            ("dynamodb_write_units", "Write units that DynamoDB has charged", written),
+            (
+                "dynamodb_read_units",
+                "Read units that DynamoDB has charged, by operation; `background` is everything that belongs to none",
+                read,
+            ),
+            (
+                "dynamodb_write_units",
+                "Write units that DynamoDB has charged, by operation; `background` is everything that belongs to none",
+                written,
+            ),
         ];
         for (name, help, by_operation) in figures {
             let mut encoder = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;

@@ -85,12 +85,13 @@ pub(super) fn problems(html: &mut Html) {
     html.prose("p", &[], text);
     html.within("div", &[("class", "scroll")], |html| {
         html.within("table", &[], |html| {
-            html.own("<thead><tr><th>Status<th>Code<th>Meaning</thead>");
+            html.own("<thead><tr><th>Status<th>Code<th>Meaning<th>What to do</thead>");
             for kind in Kind::ALL {
                 html.within("tr", &[("id", &anchor(*kind))], |html| {
                     html.element("td", &[], &kind.status().to_string());
                     html.within("td", &[], |html| html.element("code", &[], kind.code()));
                     html.element("td", &[], kind.title());
+                    html.prose("td", &[], kind.remedy());
                 });
             }
         });
