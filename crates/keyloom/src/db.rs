@@ -62,6 +62,12 @@ pub(crate) struct Snapshot {
     pub(crate) schema: Arc<Schema>,
 }
 
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot").field("as_of", &self.store.as_of()).finish_non_exhaustive()
+    }
+}
+
 impl Snapshot {
     /// The snapshot of a database, or a new one; `None` if the store has no snapshots or the reads
     /// are recorded.

@@ -60,7 +60,7 @@ pub use webhook::{Deliver, Delivery};
 pub use work::{Next, Work};
 
 pub(crate) use checkpoint::{Checkpoint, Checkpoints};
-pub(crate) use event::{FeedChange, row_name};
+pub(crate) use event::{FeedChange, RowsChange, row_name};
 pub(crate) use feed::Feed;
 pub(crate) use heartbeat::Heart;
 pub(crate) use lags::Lags;

@@ -100,10 +100,6 @@ impl Record {
         item
     }
 
-    pub(crate) fn into_image(self) -> Image {
-        self.image
-    }
-
     fn declared(&self) -> &Entity {
         self.schema.model().entity(self.image.key.entity)
     }

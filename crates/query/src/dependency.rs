@@ -1,9 +1,12 @@
 //! What a read depends on, and whether a change affects it.
 
+use std::sync::Arc;
+
 use keyloom_model::{BoardId, CountId, EntityId, EntityKey, Layout};
 use keyloom_value::{KeyBytes, Value};
 
 use crate::entity_change::{EntityChange, Placed};
+use crate::kept_page::KeptPage;
 use crate::listed::Listed;
 use crate::span::Span;
 use crate::topic::{Filtered, Topic};
@@ -38,6 +41,8 @@ pub(crate) struct PageRead {
     pub(crate) span: Span,
     /// Those that were not looked at.
     pub(crate) left: Span,
+    /// What was read, if it can be brought up to date.
+    pub(crate) kept: Option<Arc<KeptPage>>,
 }
 
 impl Dependency {

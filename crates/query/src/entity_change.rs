@@ -13,6 +13,8 @@ pub struct EntityChange {
     topics: Vec<Topic>,
     /// Whether no entity has changed, but a score that was settled.
     pub(crate) is_settled: bool,
+    /// Whether the images are what readers see, however much time passes and whatever is deleted.
+    pub(crate) is_lasting: bool,
 }
 
 /// An entity with the rows and counters that it implies.
@@ -25,26 +27,36 @@ pub(crate) struct Placed {
 }
 
 impl EntityChange {
-    /// The change from one image of an entity to another, both in terms of the current model.
-    pub fn new(layout: &Layout, old: Option<Image>, new: Option<Image>) -> EntityChange {
+    /// The change from one image of an entity to another, both in terms of the current model. `is_lasting`
+    /// says whether both of their rows are ([`crate::is_lasting`]).
+    pub fn new(
+        layout: &Layout,
+        (old, new): (Option<Image>, Option<Image>),
+        is_lasting: bool,
+    ) -> EntityChange {
         let (old, new) =
             (old.map(|old| Placed::new(layout, old)), new.map(|new| Placed::new(layout, new)));
         let sides = old.iter().chain(&new);
         let mut topics: Vec<Topic> = sides.flat_map(|placed| placed.topics(layout)).collect();
         topics.sort_unstable();
         topics.dedup();
-        EntityChange { old, new, topics, is_settled: false }
+        EntityChange { old, new, topics, is_settled: false, is_lasting }
     }
 
     /// What a leaderboard shows of a score has changed, after entities have changed it.
     pub fn of_settled(score: &Counter) -> EntityChange {
         let topics = Topic::counter(score).into_iter().collect();
-        EntityChange { old: None, new: None, topics, is_settled: true }
+        EntityChange { old: None, new: None, topics, is_settled: true, is_lasting: false }
     }
 
     /// What the change is about: everything that it affects depends on one of these. In order.
     pub fn topics(&self) -> &[Topic] {
         &self.topics
+    }
+
+    /// How many bytes the fields of both images have.
+    pub fn size(&self) -> usize {
+        self.sides().map(|side| side.image.fields.size()).sum()
     }
 
     /// The entity before and after.

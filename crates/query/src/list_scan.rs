@@ -27,8 +27,8 @@ pub(crate) struct ListScan<'s> {
     /// Behind the last entity that was decided on: where the page ends.
     pub(crate) end: Option<PageBound>,
     pub(crate) found: Vec<OwnRow>,
-    /// The position of an entity beyond the page, because of which more follow.
-    pub(crate) follower: Option<Vec<u8>>,
+    /// Behind an entity beyond the page, because of which more follow.
+    pub(crate) follower: Option<PageBound>,
     /// How many entities beyond the page are looked for, to know whether more follow.
     ahead: usize,
     pub(crate) state: ReadState,
@@ -94,9 +94,14 @@ impl<'s> ListScan<'s> {
     pub(crate) fn left(&self) -> Span {
         let left = self.part.span.clone();
         match &self.follower {
-            Some(position) => left.after(position, self.part.direction),
+            Some(follower) => left.beyond(follower, self.part.direction),
             None => left,
         }
+    }
+
+    /// The bound behind a position.
+    pub(crate) fn behind(&self, position: Vec<u8>) -> PageBound {
+        PageBound::behind(position, self.part.direction)
     }
 
     /// Starts to look for one entity beyond the page.
@@ -178,7 +183,7 @@ impl<'s> ListScan<'s> {
 
     /// Moves the end of the page behind a position: everything before was decided on.
     pub(crate) fn pass(&mut self, position: Vec<u8>) {
-        self.pass_bound(PageBound::behind(position, self.part.direction));
+        self.pass_bound(self.behind(position));
     }
 
     /// Moves the end of the page to a bound: everything before was decided on.
@@ -217,7 +222,7 @@ impl<'s> ListScan<'s> {
         let mut left = entries;
         while !left.is_empty() {
             if self.wanted() == 0 {
-                self.follower = left.first().map(|entry| entry.position.clone());
+                self.follower = left.first().map(|entry| self.behind(entry.position.clone()));
                 return Ok(Some(End::Limit));
             }
             let (some, rest) = left.split_at(left.len().min(self.wanted()).min(BATCH_MAX));

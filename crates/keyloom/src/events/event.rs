@@ -45,11 +45,11 @@ pub(crate) struct FeedChange<'c> {
 }
 
 /// What a row change did to an entity.
-struct EntityChange {
+pub(crate) struct RowsChange {
     key: EntityKey,
     kind: TriggeringChange,
-    old: Option<OwnRow>,
-    new: Option<OwnRow>,
+    pub(crate) old: Option<OwnRow>,
+    pub(crate) new: Option<OwnRow>,
 }
 
 impl Event {
@@ -103,39 +103,7 @@ impl Event {
     ///
     /// If the row cannot be read, or was written under a model that is not this one.
     pub(crate) fn of(schema: &Arc<Schema>, at: FeedChange<'_>) -> Result<Option<Event>, Error> {
-        let Some(key) = entity_of(schema, &at.change.key) else {
-            return Event::of_deletion(schema, at);
-        };
-        let old = read_row(schema, &key, at.change.old.as_ref())?;
-        let new = read_row(schema, &key, at.change.new.as_ref())?;
-        let kind = match (&old, &new) {
-            (None, None) => return Ok(None),
-            (Some(old), Some(new)) if old.image.version == new.image.version => return Ok(None),
-            (None, Some(_)) => TriggeringChange::Insert,
-            (Some(_), Some(_)) => TriggeringChange::Update,
-            // The deletion itself was its event.
-            (Some(old), None) if old.pending.is_root() => return Ok(None),
-            (Some(_), None) => TriggeringChange::Delete,
-        };
-        Ok(Some(Event::new(schema, at, EntityChange { key, kind, old, new })))
-    }
-
-    /// Converts the record of a large deletion to the event of the entity whose deletion was
-    /// requested. The events of what goes with it follow as rows are removed.
-    fn of_deletion(schema: &Arc<Schema>, at: FeedChange<'_>) -> Result<Option<Event>, Error> {
-        let change = at.change;
-        let Some(Value::M(root)) = change.new.as_ref().and_then(|new| new.get(DELETED_ROOT)) else {
-            return Ok(None);
-        };
-        let is_repeated = change.old.as_ref().is_none_or(|old| old.contains(DELETED_ROOT));
-        let partition = change.key.get(PARTITION).and_then(Value::as_b);
-        if is_repeated || partition != Some(deletion_key("").partition.as_bytes()) {
-            return Ok(None);
-        }
-        let Some(key) = entity_of(schema, root) else { return Ok(None) };
-        let old = read_row(schema, &key, Some(root))?;
-        let kind = TriggeringChange::Delete;
-        Ok(Some(Event::new(schema, at, EntityChange { key, kind, old, new: None })))
+        Ok(RowsChange::of(schema, at)?.map(|change| Event::new(schema, at, change)))
     }
 
     /// Whether the database of a tenant, or of all, has the entity.
@@ -149,10 +117,10 @@ impl Event {
     /// Returns what is known of a change that cannot be read.
     pub(crate) fn unreadable(schema: &Arc<Schema>, at: FeedChange<'_>, key: EntityKey) -> Event {
         let kind = TriggeringChange::Update;
-        Event::new(schema, at, EntityChange { key, kind, old: None, new: None })
+        Event::new(schema, at, RowsChange { key, kind, old: None, new: None })
     }
 
-    fn new(schema: &Arc<Schema>, at: FeedChange<'_>, change: EntityChange) -> Event {
+    fn new(schema: &Arc<Schema>, at: FeedChange<'_>, change: RowsChange) -> Event {
         let record = |row| Record::new(schema, schema.layouts.upgraded(row));
         Event {
             entity: schema.model().entity(change.key.entity).name.clone(),
@@ -169,6 +137,45 @@ impl Event {
     /// The kind of its entity.
     pub(crate) fn entity_id(&self, schema: &Schema) -> Option<EntityId> {
         schema.model().find(&self.entity)
+    }
+}
+
+impl RowsChange {
+    /// What a row change did to an entity; none as for [`Event::of`].
+    pub(crate) fn of(schema: &Schema, at: FeedChange<'_>) -> Result<Option<RowsChange>, Error> {
+        let Some(key) = entity_of(schema, &at.change.key) else {
+            return RowsChange::of_deletion(schema, at);
+        };
+        let old = read_row(schema, &key, at.change.old.as_ref())?;
+        let new = read_row(schema, &key, at.change.new.as_ref())?;
+        let kind = match (&old, &new) {
+            (None, None) => return Ok(None),
+            (Some(old), Some(new)) if old.image.version == new.image.version => return Ok(None),
+            (None, Some(_)) => TriggeringChange::Insert,
+            (Some(_), Some(_)) => TriggeringChange::Update,
+            // The deletion itself was its event.
+            (Some(old), None) if old.pending.is_root() => return Ok(None),
+            (Some(_), None) => TriggeringChange::Delete,
+        };
+        Ok(Some(RowsChange { key, kind, old, new }))
+    }
+
+    /// The deletion of an entity, as the record of a large deletion says that it was requested. What goes
+    /// with it follows as rows are removed.
+    fn of_deletion(schema: &Schema, at: FeedChange<'_>) -> Result<Option<RowsChange>, Error> {
+        let change = at.change;
+        let Some(Value::M(root)) = change.new.as_ref().and_then(|new| new.get(DELETED_ROOT)) else {
+            return Ok(None);
+        };
+        let is_repeated = change.old.as_ref().is_none_or(|old| old.contains(DELETED_ROOT));
+        let partition = change.key.get(PARTITION).and_then(Value::as_b);
+        if is_repeated || partition != Some(deletion_key("").partition.as_bytes()) {
+            return Ok(None);
+        }
+        let Some(key) = entity_of(schema, root) else { return Ok(None) };
+        let old = read_row(schema, &key, Some(root))?;
+        let kind = TriggeringChange::Delete;
+        Ok(Some(RowsChange { key, kind, old, new: None }))
     }
 }
 

@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use keyloom_model::attribute::PARTITION;
-use keyloom_model::{Counter, RowName};
+use keyloom_model::{Counter, OwnRow, RowName};
 use keyloom_query::{DeletionState, EntityChange, deletion_key};
-use keyloom_store::{Change, Error as StoreError};
+use keyloom_store::{Change, Error as StoreError, SeqNo};
 use keyloom_value::{Item, Value};
 
-use super::hub::Found;
+use super::hub::{Found, Round};
 use super::pace::Pace;
-use crate::db::Shared;
+use crate::db::{Shared, Snapshot};
 use crate::error::Error;
-use crate::events::{Event, Feed, FeedChange, Position, row_name};
+use crate::events::{Feed, FeedChange, Position, RowsChange, row_name};
 use crate::schema::Schema;
 
 /// Maximum number of row changes per read of a shard.
@@ -34,6 +34,14 @@ impl FeedReader<'_> {
         }
     }
 
+    /// A snapshot, if the store has them.
+    async fn snapshot(&self, schema: &Arc<Schema>) -> Result<Option<Snapshot>, Error> {
+        match self.shared.store.snapshot().await {
+            Err(StoreError::Unsupported { .. }) => Ok(None),
+            store => Ok(Some(Snapshot { store: store?, schema: schema.clone() })),
+        }
+    }
+
     async fn round(&self, pace: &mut Pace) -> Result<(), Error> {
         let hub = &self.shared.hub;
         let (Some(mut position), _) = hub.progress() else {
@@ -42,6 +50,8 @@ impl FeedReader<'_> {
         };
         pace.wait(self.shared, &position).await?;
         let (schema, before) = (self.shared.schema(), position.clone());
+        // Before the feed is read, which then has everything that is in it.
+        let snapshot = self.snapshot(&schema).await?;
         let mut found = vec![];
         let read = Feed::new(self.shared).advance(&mut position, PAGE_LIMIT, |at, _| {
             found.extend(found_in(&schema, at));
@@ -50,7 +60,10 @@ impl FeedReader<'_> {
         match read.await {
             Ok(is_full) => {
                 pace.note(is_full, position != before);
-                hub.pass_on(&schema, found, position);
+                let snapshot = snapshot.filter(|snapshot| {
+                    !is_full && up_to(snapshot.store.as_of(), &mut found, &mut position)
+                });
+                hub.pass_on(Round { schema, found, position, snapshot });
                 Ok(())
             }
             Err(error) if is_lost(&error) => {
@@ -60,6 +73,15 @@ impl FeedReader<'_> {
             Err(error) => Err(error),
         }
     }
+}
+
+/// Leaves out what comes after a snapshot: it is read again. Returns whether the position is that of the
+/// snapshot then.
+fn up_to(as_of: Option<SeqNo>, found: &mut Vec<Found>, position: &mut Position) -> bool {
+    let (Some(as_of), Some(seq)) = (as_of, only_seq(position)) else { return false };
+    found.retain(|found| found.seq <= as_of);
+    position.0.values_mut().for_each(|at| *at = as_of.min(seq));
+    true
 }
 
 /// Whether the feed cannot be continued at the position.
@@ -81,14 +103,17 @@ fn found_in(schema: &Arc<Schema>, at: FeedChange<'_>) -> Option<Found> {
         return Some(Found { seq, change: None });
     }
     if let Some(score) = settled(schema, at.change) {
-        return Some(Found { seq, change: Some(EntityChange::of_settled(&score)) });
+        return Some(Found { seq, change: Some(Arc::new(EntityChange::of_settled(&score))) });
     }
-    match Event::of(schema, at) {
+    let layout = &schema.layouts.current;
+    match RowsChange::of(schema, at) {
         Ok(None) => None,
-        Ok(Some(Event { old, new, .. })) => {
-            let image = |record: Option<crate::Record>| record.map(crate::Record::into_image);
-            let change = EntityChange::new(&schema.layouts.current, image(old), image(new));
-            Some(Found { seq, change: Some(change) })
+        Ok(Some(RowsChange { old, new, .. })) => {
+            let is_lasting =
+                old.iter().chain(&new).all(|row| keyloom_query::is_lasting(layout, row));
+            let image = |row: Option<OwnRow>| row.map(|row| schema.layouts.upgraded(row));
+            let change = EntityChange::new(layout, (image(old), image(new)), is_lasting);
+            Some(Found { seq, change: Some(Arc::new(change)) })
         }
         // A row that cannot be read may be anything.
         Err(_) => Some(Found { seq, change: None }),
@@ -117,7 +142,7 @@ fn is_sweep(change: &Change) -> bool {
 }
 
 /// The position of a feed that has one shard.
-pub(super) fn only_seq(position: &Position) -> Option<keyloom_store::SeqNo> {
+pub(super) fn only_seq(position: &Position) -> Option<SeqNo> {
     let mut seqs = position.0.values();
     seqs.next().copied().filter(|_| seqs.next().is_none())
 }

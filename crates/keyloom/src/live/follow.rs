@@ -9,7 +9,7 @@ use futures_util::stream::{Stream, unfold};
 use keyloom_query::Dependencies;
 
 use super::feed::FeedReader;
-use super::hub::{ReadAt, Since};
+use super::hub::{ReadAt, Since, Step};
 use crate::db::{Db, Shared, Snapshot};
 use crate::error::Error;
 use crate::events::{Feed, Position};
@@ -44,7 +44,8 @@ struct Last {
 
 /// Why a live read reads again.
 enum Woken {
-    Changed,
+    /// With all that has changed, if that is known.
+    Changed(Option<Step>),
     /// Something has expired, or an index may have caught up.
     Due,
 }
@@ -82,11 +83,17 @@ impl Live {
     ///
     /// If the store fails.
     pub async fn next(&mut self) -> Result<Moment, Error> {
-        let is_after_change = match &self.last {
-            None => false,
-            Some(last) => matches!(self.wait(last).await?, Woken::Changed),
+        let woken = match &self.last {
+            None => Woken::Due,
+            Some(last) => self.wait(last).await?,
         };
-        self.take(is_after_change).await
+        match woken {
+            Woken::Changed(step) => match step.and_then(|step| self.follow(step)) {
+                Some(moment) => Ok(moment),
+                None => self.take(true).await,
+            },
+            Woken::Due => self.take(false).await,
+        }
     }
 
     /// Returns the moments as a stream, which does not end.
@@ -112,6 +119,26 @@ impl Live {
         Ok(Moment { db, position })
     }
 
+    /// Goes on to a snapshot of which everything is known that has changed; none if the model has changed.
+    fn follow(&mut self, step: Step) -> Option<Moment> {
+        let (shared, Step { snapshot, changes }) = (&self.db.shared, step);
+        let ReadAt { schema, noted, .. } = &self.last.as_ref()?.read;
+        let (Some(position), count) = shared.hub.progress() else { return None };
+        let seq = snapshot.store.as_of();
+        if snapshot.schema.edit != schema.edit || shared.schema().edit != schema.edit {
+            return None;
+        }
+        let position = Position(
+            position.0.into_keys().map(|shard| Some((shard, seq?))).collect::<Option<_>>()?,
+        );
+        let noted = Arc::new(Dependencies::following(noted, changes));
+        let read =
+            ReadAt { since: Since { seq, count }, schema: schema.clone(), noted: noted.clone() };
+        self.last = Some(Last { read, is_after_change: true });
+        let db = Db { snapshot: Some(snapshot), noted: Some(noted), ..self.db.clone() };
+        Some(Moment { db, position })
+    }
+
     /// How far the feed was read: everything that is read from now on contains the changes before.
     async fn begun(&self) -> Result<(Position, u64), Error> {
         let shared = &self.db.shared;
@@ -127,7 +154,7 @@ impl Live {
         let Last { read, is_after_change } = last;
         let shared = &self.db.shared;
         if shared.schema().edit != read.schema.edit {
-            return Ok(Woken::Changed);
+            return Ok(Woken::Changed(None));
         }
         let waiter = shared.hub.wait_for(read.clone());
         let due = self.due(read, *is_after_change);
@@ -136,7 +163,7 @@ impl Live {
         // The feed first: what it has raises the alarm.
         match select(Box::pin(read_feed), select(alarmed, Box::pin(due))).await {
             Either::Left((failed, _)) => Err(failed),
-            Either::Right((Either::Left(_), _)) => Ok(Woken::Changed),
+            Either::Right((Either::Left(_), _)) => Ok(Woken::Changed(waiter.step())),
             Either::Right((Either::Right(_), _)) => Ok(Woken::Due),
         }
     }

@@ -7,11 +7,15 @@ use keyloom_query::{Dependencies, EntityChange, Topic};
 use keyloom_store::SeqNo;
 
 use super::alarm::Alarm;
+use crate::db::Snapshot;
 use crate::events::Position;
 use crate::schema::Schema;
 
 /// How many changes are remembered for those who have read before them and wait after them.
 const RECENT_MAX: usize = 4096;
+/// How many changes are gathered for one who waits, and how many bytes of fields they have.
+const GATHERED_MAX: usize = 32;
+const GATHERED_BYTES_MAX: usize = 64 << 10;
 
 /// The live reads of a process.
 #[derive(Debug, Default)]
@@ -84,6 +88,24 @@ struct Waiting {
     read: ReadAt,
     topics: Vec<Topic>,
     alarm: Arc<Alarm>,
+    missed: Missed,
+}
+
+/// What has changed since a live read has read.
+#[derive(Clone, Debug)]
+enum Missed {
+    /// These changes affect it. With the snapshot of the last round that has found one: they are all that
+    /// it contains.
+    Changes(Vec<Arc<EntityChange>>, Option<Snapshot>),
+    /// More than is known.
+    Unknown,
+}
+
+/// A snapshot, and all changes in it that affect what a live read has read before.
+#[derive(Debug)]
+pub(super) struct Step {
+    pub(super) snapshot: Snapshot,
+    pub(super) changes: Vec<Arc<EntityChange>>,
 }
 
 /// A change that was read from the feed.
@@ -91,7 +113,18 @@ struct Waiting {
 pub(super) struct Found {
     pub(super) seq: SeqNo,
     /// None if it can affect everything.
-    pub(super) change: Option<EntityChange>,
+    pub(super) change: Option<Arc<EntityChange>>,
+}
+
+/// What was read from the feed at once.
+#[derive(Debug)]
+pub(super) struct Round {
+    pub(super) schema: Arc<Schema>,
+    pub(super) found: Vec<Found>,
+    /// Where to continue.
+    pub(super) position: Position,
+    /// A snapshot at that position, if the store has snapshots and all until then was read.
+    pub(super) snapshot: Option<Snapshot>,
 }
 
 /// A live read that waits, until it is dropped.
@@ -140,7 +173,9 @@ impl Hub {
         let topics = read.noted.topics(&read.schema.layouts.current);
         let alarm = Arc::new(Alarm::default());
         let mut state = self.lock();
+        let mut missed = Missed::Changes(vec![], None);
         if state.may_have_affected(&read, &topics) {
+            missed = Missed::Unknown;
             alarm.raise();
         }
         state.last_waiting += 1;
@@ -148,23 +183,30 @@ impl Hub {
         for topic in &topics {
             state.by_topic.entry(*topic).or_default().push(id);
         }
-        state.waiting.insert(id, Waiting { read, topics, alarm: alarm.clone() });
+        state.waiting.insert(id, Waiting { read, topics, alarm: alarm.clone(), missed });
         Waiter { hub: self, id, alarm }
     }
 
-    /// Passes on changes up to a position: alarms those whom they affect.
-    pub(super) fn pass_on(&self, schema: &Schema, found: Vec<Found>, position: Position) {
+    /// Passes on what was read: alarms those whom it affects.
+    pub(super) fn pass_on(&self, round: Round) {
+        let Round { schema, found, position, snapshot } = round;
         let mut state = self.lock();
+        let mut affected = BTreeSet::new();
         for Found { seq, change } in found {
             state.count += 1;
             let at = At { seq, count: state.count };
             match &change {
-                Some(change) => state.alarm_affected(schema, change, at),
+                Some(change) => affected.extend(state.gather(&schema, change, at)),
                 None => state.alarm_all(at),
             }
             let topics = change.map(|change| change.topics().to_vec());
             let concerns = topics.map_or(Concerned::Everybody, Concerned::Topics);
             state.remember(Recent { at, concerns });
+        }
+        for id in &affected {
+            let Some(waiting) = state.waiting.get_mut(id) else { continue };
+            waiting.missed.contained_in(snapshot.as_ref());
+            waiting.alarm.raise();
         }
         state.position = Some(position);
     }
@@ -172,7 +214,7 @@ impl Hub {
     /// Alarms everybody: changes were missed. Reading the feed begins anew.
     pub(super) fn start_over(&self) {
         let mut state = self.lock();
-        state.waiting.values().for_each(|waiting| waiting.alarm.raise());
+        state.waiting.values_mut().for_each(Waiting::alarm_of_unknown);
         // Those who are reading at the moment read again, too.
         state.count += 1;
         state.recent.clear();
@@ -192,29 +234,76 @@ impl State {
         self.is_lost || is_forgotten || later.any(|recent| recent.concerns.has_any(topics))
     }
 
-    fn alarm_affected(&self, schema: &Schema, change: &EntityChange, at: At) {
+    /// Notes a change for those whom it affects, and returns who they are.
+    fn gather(&mut self, schema: &Schema, change: &Arc<EntityChange>, at: At) -> Vec<u64> {
         let with_topic = |topic: &Topic| self.by_topic.get(topic).into_iter().flatten().copied();
         let candidates: BTreeSet<u64> = change.topics().iter().flat_map(with_topic).collect();
-        for waiting in candidates.iter().filter_map(|id| self.waiting.get(id)) {
+        let mut affected = vec![];
+        for id in candidates {
+            let Some(waiting) = self.waiting.get_mut(&id) else { continue };
             let ReadAt { since, schema: of, noted } = &waiting.read;
             // What was read by another model is read again in any case.
-            let is_affected =
-                || of.edit != schema.edit || noted.are_affected(&of.layouts.current, change);
-            if since.is_before(at) && is_affected() {
-                waiting.alarm.raise();
+            let is_other_model = of.edit != schema.edit;
+            let is_affected = is_other_model || noted.are_affected(&of.layouts.current, change);
+            if !since.is_before(at) || !is_affected {
+                continue;
             }
+            match is_other_model {
+                true => waiting.missed = Missed::Unknown,
+                false => waiting.missed.add(change),
+            }
+            affected.push(id);
         }
+        affected
     }
 
-    fn alarm_all(&self, at: At) {
-        let later = self.waiting.values().filter(|waiting| waiting.read.since.is_before(at));
-        later.for_each(|waiting| waiting.alarm.raise());
+    fn alarm_all(&mut self, at: At) {
+        let later = self.waiting.values_mut().filter(|waiting| waiting.read.since.is_before(at));
+        later.for_each(Waiting::alarm_of_unknown);
     }
 
     fn remember(&mut self, recent: Recent) {
         self.recent.push_back(recent);
         if self.recent.len() > RECENT_MAX {
             self.forgotten = self.recent.pop_front().map(|recent| recent.at);
+        }
+    }
+}
+
+impl Waiting {
+    fn alarm_of_unknown(&mut self) {
+        self.missed = Missed::Unknown;
+        self.alarm.raise();
+    }
+}
+
+impl Missed {
+    fn add(&mut self, change: &Arc<EntityChange>) {
+        let Missed::Changes(changes, _) = self else { return };
+        changes.push(change.clone());
+        let bytes: usize = changes.iter().map(|change| change.size()).sum();
+        if changes.len() > GATHERED_MAX || bytes > GATHERED_BYTES_MAX {
+            *self = Missed::Unknown;
+        }
+    }
+
+    /// All changes are in a snapshot; without one, nobody knows what else is in that which is read.
+    fn contained_in(&mut self, snapshot: Option<&Snapshot>) {
+        match (&mut *self, snapshot) {
+            (Missed::Changes(_, of), Some(snapshot)) => *of = Some(snapshot.clone()),
+            (Missed::Changes(..) | Missed::Unknown, _) => *self = Missed::Unknown,
+        }
+    }
+}
+
+impl Waiter<'_> {
+    /// The step to what is to be read next, once the alarm is raised; none if it is not known.
+    pub(super) fn step(&self) -> Option<Step> {
+        let mut state = self.hub.lock();
+        let missed = &mut state.waiting.get_mut(&self.id)?.missed;
+        match std::mem::replace(missed, Missed::Unknown) {
+            Missed::Changes(changes, Some(snapshot)) => Some(Step { snapshot, changes }),
+            Missed::Changes(_, None) | Missed::Unknown => None,
         }
     }
 }

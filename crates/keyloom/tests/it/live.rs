@@ -381,6 +381,33 @@ fn a_filtered_page_is_read_again_for_what_passes() {
     assert!(!wakes(page, task("t6", "home", 6)));
 }
 
+/// Whether more follow is part of a page: also in the order of creation, where what follows is known by its
+/// ordinal alone.
+#[test]
+fn a_page_in_order_of_creation_is_read_again_when_nothing_follows_any_more() {
+    use keyloom::Strategy as Finding;
+    const CREATED: &str = "[entity.task]\nid = 'given'\nfields.tags = 'tags = {}'\nlist.all = {}\n";
+    for strategy in [Finding::Cheapest, Finding::Match, Finding::Walk] {
+        let db = block_on(open(CREATED, Arc::new(engine_at(&ManualClock::new()))));
+        for id in ["t1", "t2", "t3"] {
+            let document = json!({ "id": id, "tags": { "at": "desk" } });
+            apply(&db, Change::create("task", &document).expect("a change"));
+        }
+        let mut live = db.live();
+        let mut read = || {
+            let moment = live.next().now_or_never()?.expect("it is read");
+            let query = moment.db.list("task", "all").tag("at", "desk").limit(1);
+            let page = block_on(query.strategy(strategy).read()).expect("a list is read");
+            Some((page.items.len(), page.next.is_some()))
+        };
+        assert_eq!((read(), read()), (Some((1, true)), None));
+        apply(&db, Change::delete("task", "t3"));
+        assert!(read().is_none_or(|page| page == (1, true)), "{strategy:?}");
+        apply(&db, Change::delete("task", "t2"));
+        assert_eq!(read(), Some((1, false)), "{strategy:?}");
+    }
+}
+
 /// Who reads the feed for all can stop at any time.
 #[test]
 fn another_live_read_goes_on_reading_the_feed() {

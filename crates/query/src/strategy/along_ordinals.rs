@@ -37,12 +37,17 @@ impl AlongOrdinals {
                 if !fetch_ordinals(scan, &some).await? {
                     return Ok(End::Budget);
                 }
-                let has_more = left.peek().is_some();
+                let more = left.peek().copied();
                 if scan.wanted() == 0 {
-                    let follows = has_more || self.has_from(scan, next).await?;
-                    return Ok(if follows { End::Limit } else { End::Exhausted });
+                    let follower = match more {
+                        Some(ordinal) => Some(ordinal),
+                        None => self.first_from(scan, next).await?,
+                    };
+                    let behind = |ordinal| PageBound::behind_ordinal(ordinal, scan.part.direction);
+                    scan.follower = follower.map(behind);
+                    return Ok(if follower.is_some() { End::Limit } else { End::Exhausted });
                 }
-                if scan.is_spent() && (has_more || next.is_some()) {
+                if scan.is_spent() && (more.is_some() || next.is_some()) {
                     return Ok(End::Budget);
                 }
             }
@@ -57,17 +62,24 @@ impl AlongOrdinals {
         }
     }
 
-    /// Whether anything matches from an ordinal on. Yes if the budget is spent before that is known.
-    async fn has_from(&self, scan: &mut ListScan<'_>, from: Option<u64>) -> Result<bool, Error> {
-        let (mut search, mut from) = (scan.search(), from);
+    /// The first match from an ordinal on. If the budget is spent before that is known, there may be one
+    /// where the search has ended.
+    async fn first_from(
+        &self,
+        scan: &mut ListScan<'_>,
+        from: Option<u64>,
+    ) -> Result<Option<u64>, Error> {
+        let (direction, mut from) = (scan.part.direction, from);
+        let mut search = scan.search();
         while let Some(start) = from {
             let batch = search.next(&*self.node, start).await?;
-            if !batch.ordinals.is_empty() || search.is_spent() {
-                return Ok(true);
+            let first = batch.ordinals.along(direction).next();
+            if first.is_some() || search.is_spent() {
+                return Ok(first.or(Some(start)));
             }
             from = search.next_after(&batch);
         }
-        Ok(false)
+        Ok(None)
     }
 }
 

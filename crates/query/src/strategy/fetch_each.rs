@@ -57,7 +57,7 @@ async fn step(scan: &mut ListScan<'_>) -> Result<Rest, Error> {
         None | Some(_) => Rest::Maybe,
     };
     let beyond = page.items.get(wanted).and_then(|row| scan.part.position(row).ok());
-    scan.follower = beyond.map(<[u8]>::to_vec);
+    scan.follower = beyond.map(|position| scan.behind(position.to_vec()));
     let entries = page.items.into_iter().take(wanted).map(|row| scan.part.entry(row));
     let entries = entries.collect::<Result<Vec<Entry>, Error>>()?;
     if let (true, Some(last)) = (entries.is_empty(), page.last) {

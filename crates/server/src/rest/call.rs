@@ -1,17 +1,17 @@
 //! A request whose operation and caller are known, and its reply.
 
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::str::FromStr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use futures_util::stream::BoxStream;
 use hyper::header::{
     CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MATCH, IF_NONE_MATCH, LOCATION,
 };
 use hyper::{Method, StatusCode};
 use keyloom::{Db, Fields, Item, Record, json_to_item};
 use keyloom_model::Entity;
-use tokio::sync::mpsc;
 
 use super::caller::Caller;
 use super::closed_steps::check_steps;
@@ -255,6 +255,15 @@ pub(crate) fn cut(text: &str) -> String {
     }
 }
 
+/// The chunks of a body, which are made while it is sent.
+pub(crate) struct Chunks(pub(crate) BoxStream<'static, Bytes>);
+
+impl fmt::Debug for Chunks {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Chunks")
+    }
+}
+
 /// The reply of an operation.
 #[derive(Debug)]
 pub(crate) struct Reply {
@@ -263,7 +272,7 @@ pub(crate) struct Reply {
     pub(crate) headers: Vec<(HeaderName, String)>,
     pub(crate) body: Vec<u8>,
     /// The chunks of a streamed body, instead of `body`.
-    pub(crate) pieces: Option<mpsc::Receiver<Bytes>>,
+    pub(crate) chunks: Option<Chunks>,
     /// The code of a problem, for the log.
     pub(crate) code: Option<&'static str>,
     /// The internal cause of a problem, for the log only.
@@ -284,7 +293,7 @@ impl Reply {
             media_type: "",
             headers: vec![],
             body: vec![],
-            pieces: None,
+            chunks: None,
             code: None,
             cause: None,
         }

@@ -1,13 +1,16 @@
-//! What streams of server-sent events share: who may have one, sending to slow clients, and waiting.
+//! What streams of server-sent events share: who may have one, and waiting. A stream runs as part of its
+//! connection, which asks for a chunk when it has sent the one before: nothing is queued for slow clients.
 
+use std::pin::Pin;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::stream::unfold;
 use hyper::StatusCode;
-use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::sync::watch;
+use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::call::{Call, Reply};
+use super::call::{Call, Chunks, Reply};
 use super::problem::Problem;
 use super::state::State;
 use super::stream_access::StreamAccess;
@@ -18,15 +21,21 @@ use crate::race::{Either, race};
 
 /// How long until a keep-alive is sent, so that proxies do not close the connection.
 pub(super) const QUIET_MAX: Duration = Duration::from_secs(15);
-/// A client that reads nothing for this long is considered gone.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The first chunk: how long a client waits before it reconnects.
+pub(super) const RETRY: &[u8] = b"retry: 1000\n\n";
+
+/// What makes the chunks of a stream, one after the other.
+pub(super) trait Source: Send + 'static {
+    /// The next chunk; none if the stream ends.
+    fn next(&mut self) -> impl Future<Output = Option<Bytes>> + Send;
+}
 
 /// An open stream.
 #[derive(Debug)]
 pub(super) struct EventStream {
-    to: mpsc::Sender<Bytes>,
     stopped: watch::Receiver<bool>,
     access: StreamAccess,
+    quiet: Pin<Box<Sleep>>,
     /// Released when the stream ends.
     _permit: StreamPermit,
 }
@@ -36,24 +45,28 @@ pub(super) enum Woken {
     Changed,
     /// Nothing was sent for a while.
     Quiet,
-    /// The server stops, the client is gone, or its token is no longer valid.
+    /// The server stops, or the token is no longer valid.
     End,
 }
 
 impl EventStream {
-    /// Opens the stream of a call. At most so many chunks wait for a slow client.
-    pub(super) fn open(
-        state: &State,
-        call: &Call,
-        waiting_max: usize,
-    ) -> Result<(EventStream, Reply), Problem> {
+    /// Opens the stream of a call.
+    pub(super) fn open(state: &State, call: &Call) -> Result<EventStream, Problem> {
         let permit = call.origin.edge.streams.enter(call.origin.ip());
         let permit = permit.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
-        let (to, pieces) = mpsc::channel(waiting_max);
         let access = StreamAccess::new(call, state.tokens.clone());
         let stopped = state.is_stopped.subscribe();
-        let reply = Reply { pieces: Some(pieces), ..EventStream::head() };
-        Ok((EventStream { to, stopped, access, _permit: permit }, reply))
+        let quiet = Box::pin(sleep_until(Instant::now()));
+        Ok(EventStream { stopped, access, quiet, _permit: permit })
+    }
+
+    /// The reply that a source makes.
+    pub(super) fn reply(source: impl Source) -> Reply {
+        let chunks = unfold(source, |mut source| async move {
+            let chunk = source.next().await?;
+            Some((chunk, source))
+        });
+        Reply { chunks: Some(Chunks(Box::pin(chunks))), ..EventStream::head() }
     }
 
     /// The reply without its body.
@@ -68,23 +81,15 @@ impl EventStream {
         changed: impl Future<Output = Result<(), E>>,
     ) -> Woken {
         let quiet_until = self.access.no_later(quiet_until);
-        let EventStream { to, stopped, .. } = self;
+        let EventStream { stopped, quiet, .. } = self;
+        // A later time costs nothing until the earlier one has come.
+        quiet.as_mut().reset(quiet_until);
         let stop = async { stopped.wait_for(|is_stopped| *is_stopped).await.is_ok() };
-        let end = race(stop, to.closed());
-        let woken = match timeout_at(quiet_until, race(end, changed)).await {
-            Err(_) => Woken::Quiet,
-            Ok(Either::Right(Ok(()))) => Woken::Changed,
-            Ok(Either::Left(_) | Either::Right(Err(_))) => Woken::End,
+        let woken = match race(race(stop, changed), quiet).await {
+            Either::Left(Either::Right(Ok(()))) => Woken::Changed,
+            Either::Left(Either::Left(_) | Either::Right(Err(_))) => Woken::End,
+            Either::Right(()) => Woken::Quiet,
         };
         if self.access.holds().await { woken } else { Woken::End }
-    }
-
-    /// Sends a chunk. Returns false if the client is gone.
-    pub(super) async fn send(&self, chunk: impl Into<Bytes>) -> bool {
-        matches!(timeout(PATIENCE, self.to.send(chunk.into())).await, Ok(Ok(())))
-    }
-
-    pub(super) fn is_closed(&self) -> bool {
-        self.to.is_closed()
     }
 }

@@ -1,5 +1,6 @@
 //! Runs operations: authenticates a request, receives its body, and turns the result into a response.
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,17 +8,16 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::StreamExt;
 use hyper::header::{ALLOW, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
 use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use keyloom::Db;
 use keyloom_dynamodb::Consumption;
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::access::{OperatorRequest, check, credential, identify};
-use super::call::{Call, Reply};
+use super::call::{Call, Chunks, Reply};
 use super::caller::Caller;
 use super::live::{self, LiveQueries};
 use super::operation::{Access, Operation};
@@ -223,8 +223,8 @@ pub(super) fn respond(
         }
     };
     let headers: Vec<(HeaderName, HeaderValue)> = reply.header_values().collect();
-    let body = match reply.pieces {
-        Some(pieces) => streamed(pieces),
+    let body = match reply.chunks {
+        Some(Chunks(chunks)) => Body::from_stream(chunks.map(Ok::<Bytes, Infallible>)),
         None => Body::from(reply.body),
     };
     let mut response = Response::new(body);
@@ -239,12 +239,4 @@ pub(super) fn respond(
     (fields.code, fields.cause) = (reply.code, reply.cause);
     response.extensions_mut().insert(fields);
     response
-}
-
-/// A body that ends when all senders are dropped.
-fn streamed(pieces: mpsc::Receiver<Bytes>) -> Body {
-    Body::from_stream(stream::unfold(pieces, |mut pieces| async move {
-        let piece = pieces.recv().await?;
-        Some((Ok::<Bytes, std::convert::Infallible>(piece), pieces))
-    }))
 }

@@ -1,6 +1,7 @@
 //! The steps from one result of a query to another.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::seen::{Item, Seen};
 
@@ -33,38 +34,53 @@ pub(super) enum Step<'s> {
 
 /// The steps that lead from one result to another; as few moves as possible.
 pub(super) fn steps<'s>(old: &'s Seen, new: &'s Seen) -> Vec<Step<'s>> {
-    let current = old.items.iter().map(|item| &**item).collect();
-    let mut places = Places { current, steps: vec![] };
-    places.remove_gone(new);
-    places.arrange(new);
-    places.change(new);
+    let (first, from, to) = differing(&old.items, &new.items);
+    let current = from.iter().map(|item| &**item).collect();
+    let mut places = Places { first, current, steps: vec![] };
+    places.remove_gone(to);
+    places.arrange(to);
+    places.change(to);
     places.steps.extend(member_steps(old, new));
     places.steps
 }
 
-/// The items as the steps so far have left them.
+/// The parts in which two pages differ, and how many items are before: most changes are of one item.
+fn differing<'s>(
+    old: &'s [Arc<Item>],
+    new: &'s [Arc<Item>],
+) -> (usize, &'s [Arc<Item>], &'s [Arc<Item>]) {
+    let is_same = |pair: &(&Arc<Item>, &Arc<Item>)| Arc::ptr_eq(pair.0, pair.1);
+    let first = old.iter().zip(new).take_while(is_same).count();
+    let (old, new) = (&old[first..], &new[first..]);
+    let last = old.iter().rev().zip(new.iter().rev()).take_while(is_same).count();
+    (first, &old[..old.len() - last], &new[..new.len() - last])
+}
+
+/// The items that differ, as the steps so far have left them.
 struct Places<'s> {
+    /// The place of the first of them.
+    first: usize,
     current: Vec<&'s Item>,
     steps: Vec<Step<'s>>,
 }
 
 impl<'s> Places<'s> {
-    fn remove_gone(&mut self, new: &'s Seen) {
-        let kept: HashSet<&str> = new.items.iter().map(|item| item.identity.as_str()).collect();
+    fn remove_gone(&mut self, new: &'s [Arc<Item>]) {
+        let kept: HashSet<&str> = new.iter().map(|item| item.identity.as_str()).collect();
         // From the end, so that the places before stay.
         for at in (0..self.current.len()).rev() {
             if !kept.contains(self.current[at].identity.as_str()) {
                 let item = self.current.remove(at);
-                self.steps.push(Step::Leave { at, item });
+                self.steps.push(Step::Leave { at: self.first + at, item });
             }
         }
     }
 
     /// Puts each item that is new or out of order behind the one that it follows.
-    fn arrange(&mut self, new: &'s Seen) {
+    fn arrange(&mut self, new: &'s [Arc<Item>]) {
         let staying = self.staying(new);
         let mut before: Option<&str> = None;
-        for item in &new.items {
+        for item in new {
             let identity = item.identity.as_str();
             if !staying.contains(identity) {
                 self.place(item, before);
@@ -83,14 +99,15 @@ impl<'s> Places<'s> {
         }
         let at = before.and_then(|before| find(&self.current, before)).map_or(0, |at| at + 1);
         self.current.insert(at, item);
+        let at = self.first + at;
         self.steps.push(match from {
-            Some(from) => Step::Move { from, at, item },
+            Some(from) => Step::Move { from: self.first + from, at, item },
             None => Step::Enter { at, item },
         });
     }
 
     /// The most items that are in the right order already.
-    fn staying(&self, new: &'s Seen) -> HashSet<&'s str> {
+    fn staying(&self, new: &'s [Arc<Item>]) -> HashSet<&'s str> {
         let places: HashMap<&str, usize> = self
             .current
             .iter()
@@ -98,7 +115,6 @@ impl<'s> Places<'s> {
             .map(|(at, item)| (item.identity.as_str(), at))
             .collect();
         let known: Vec<(&str, usize)> = new
-            .items
             .iter()
             .filter_map(|item| Some((item.identity.as_str(), *places.get(item.identity.as_str())?)))
             .collect();
@@ -106,11 +122,11 @@ impl<'s> Places<'s> {
         longest_increasing(&order).into_iter().map(|index| known[index].0).collect()
     }
 
-    fn change(&mut self, new: &'s Seen) {
-        for (at, item) in new.items.iter().enumerate() {
+    fn change(&mut self, new: &'s [Arc<Item>]) {
+        for (at, item) in new.iter().enumerate() {
             if self.current.get(at).is_some_and(|current| current.json != item.json) {
                 self.current[at] = item;
-                self.steps.push(Step::Change { at, item });
+                self.steps.push(Step::Change { at: self.first + at, item });
             }
         }
     }
@@ -203,7 +219,9 @@ mod tests {
             totals in (0..3_u8, 0..3_u8),
         ) {
             let (old, new) = (distinct(old), distinct(new));
-            let (old, new) = (seen(&old, totals.0), seen(&new, totals.1));
+            let old = seen(&old, totals.0);
+            // Items that are as they were are shared.
+            let new = Seen::new(String::new(), &seen(&new, totals.1).body(), Some(&old));
             let steps = steps(&old, &new);
             prop_assert_eq!(applied(&old, &steps), applied(&new, &[]));
         }

@@ -1,5 +1,6 @@
 //! What a query returned at a moment, in parts that can be compared.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -40,40 +41,36 @@ pub(super) enum Shape {
 }
 
 /// An item of a page.
-#[derive(Debug, PartialEq, Eq, Hash)]
+#[derive(Debug, PartialEq, Eq)]
 pub(super) struct Item {
     /// What stays the same when the item changes.
     pub(super) identity: String,
     /// Its id, as JSON, if it has one.
     pub(super) id: Option<String>,
     pub(super) json: String,
+    /// A hash of the JSON, which decides the rest.
+    hash: u64,
 }
 
 impl Seen {
-    /// Takes a body apart. Items that are as they were before are shared.
+    /// Takes a body apart. Items that are as they were before are shared, and not parsed again.
     pub(super) fn new(position: String, body: &str, before: Option<&Seen>) -> Seen {
-        let mut members: Vec<(String, String)> = members(body)
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect();
-        let items = members.iter().position(|(name, _)| name == "items");
-        let (shape, items) = match items.map(|at| members.remove(at).1) {
-            Some(items) => (Shape::Page, elements(&items).into_iter().map(Item::new).collect()),
-            None if members.iter().any(|(name, _)| name == "id") => {
-                members.clear();
-                (Shape::One, vec![Item::new(body)])
+        let mut parts = members(body);
+        let items = parts.iter().position(|(name, _)| *name == "items");
+        let earlier = Earlier::new(before.map_or(&[], |before| &before.items));
+        let (shape, items) = match items.map(|at| parts.remove(at).1) {
+            Some(items) => {
+                let elements = elements(items).into_iter().enumerate();
+                (Shape::Page, elements.map(|(at, json)| earlier.item(at, json)).collect())
+            }
+            None if parts.iter().any(|(name, _)| *name == "id") => {
+                parts.clear();
+                (Shape::One, vec![earlier.item(0, body)])
             }
             None => (Shape::Numbers, vec![]),
         };
-        let earlier = before.map_or(&[][..], |before| &before.items);
-        let earlier: HashMap<&str, &Arc<Item>> =
-            earlier.iter().map(|item| (item.identity.as_str(), item)).collect();
-        let shared = |item: Item| match earlier.get(item.identity.as_str()) {
-            Some(earlier) if ***earlier == item => (*earlier).clone(),
-            Some(_) | None => Arc::new(item),
-        };
-        let items = items.into_iter().map(shared).collect();
-        Seen::of(position, (shape, items, members))
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        Seen::of(position, (shape, items, parts.into_iter().map(owned).collect()))
     }
 
     /// The one item is gone.
@@ -123,6 +120,35 @@ impl Seen {
     }
 }
 
+/// The items of the result before.
+struct Earlier<'e> {
+    items: &'e [Arc<Item>],
+    by_json: OnceCell<HashMap<&'e str, &'e Arc<Item>>>,
+}
+
+impl<'e> Earlier<'e> {
+    fn new(items: &'e [Arc<Item>]) -> Earlier<'e> {
+        Earlier { items, by_json: OnceCell::new() }
+    }
+
+    /// The item at a place: one of those before, if it shows the same. Most are where they were, or next to
+    /// that.
+    fn item(&self, at: usize, json: &str) -> Arc<Item> {
+        let near = [Some(at), at.checked_sub(1), Some(at + 1)];
+        let near = near.into_iter().flatten().filter_map(|at| self.items.get(at));
+        let mut same = near.filter(|item| item.json == json);
+        let by_json = || self.items.iter().map(|item| (item.json.as_str(), item)).collect();
+        let found = same.next().or_else(|| self.by_json.get_or_init(by_json).get(json).copied());
+        found.cloned().unwrap_or_else(|| Arc::new(Item::new(json)))
+    }
+}
+
+impl Hash for Item {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.hash.hash(state);
+    }
+}
+
 impl Item {
     fn new(json: &str) -> Item {
         let members = members(json);
@@ -136,6 +162,8 @@ impl Item {
         };
         let id = of("id");
         let identity = id.clone().or_else(|| of("of")).unwrap_or_else(all);
-        Item { identity, id, json: json.to_owned() }
+        let mut hasher = DefaultHasher::new();
+        json.hash(&mut hasher);
+        Item { identity, id, json: json.to_owned(), hash: hasher.finish() }
     }
 }

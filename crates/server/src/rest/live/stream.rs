@@ -8,7 +8,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
 
 use super::super::call::{Call, Reply};
-use super::super::event_stream::{EventStream, QUIET_MAX, Woken};
+use super::super::event_stream::{EventStream, QUIET_MAX, RETRY, Source, Woken};
 use super::super::problem::Problem;
 use super::super::service::RestService;
 use super::frame;
@@ -17,16 +17,13 @@ use super::run::Followed;
 use super::seen::Seen;
 use crate::http::refusal::Refusal;
 
-/// Maximum number of groups of events that wait for a slow client; what happens meanwhile is one group.
-const WAITING_MAX: usize = 2;
-
 /// Follows the query of a call. The first run can fail; later errors are events, and end the stream.
 pub(in super::super) async fn follow(
     service: &Arc<RestService>,
     index: usize,
     call: Call,
 ) -> Result<Reply, Problem> {
-    let (stream, reply) = EventStream::open(&service.state, &call, WAITING_MAX)?;
+    let stream = EventStream::open(&service.state, &call)?;
     let answer_time = call.origin.edge.limits.answer_time;
     let (is_head, resume) = (call.method == Method::HEAD, last_event_id(&call));
     let Followed { query, mut shown } = service.live.follow(service, index, call);
@@ -44,8 +41,7 @@ pub(in super::super) async fn follow(
     }
     let sent = resume.as_deref().and_then(frame::resumed).and_then(|id| query.with_id(id));
     shown.mark_changed();
-    tokio::spawn(LiveStream { query, shown, sent, stream }.run());
-    Ok(reply)
+    Ok(EventStream::reply(LiveStream { query, shown, sent, stream, stage: Stage::New }))
 }
 
 fn last_event_id(call: &Call) -> Option<String> {
@@ -60,32 +56,53 @@ struct LiveStream {
     /// What the client has.
     sent: Option<Arc<Seen>>,
     stream: EventStream,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// Nothing was sent yet.
+    New,
+    Open,
+    /// The last chunk was sent.
+    Over,
+}
+
+impl Source for LiveStream {
+    async fn next(&mut self) -> Option<Bytes> {
+        match self.stage {
+            Stage::New => {
+                self.stage = Stage::Open;
+                return Some(Bytes::from_static(RETRY));
+            }
+            Stage::Open => {}
+            Stage::Over => return None,
+        }
+        loop {
+            match self.stream.wait(Instant::now() + QUIET_MAX, self.shown.changed()).await {
+                Woken::Changed => {
+                    let events = self.catch_up();
+                    if !events.is_empty() {
+                        return Some(events);
+                    }
+                }
+                Woken::Quiet => return Some(Bytes::from_static(b": nothing new\n\n")),
+                Woken::End => return None,
+            }
+        }
+    }
 }
 
 impl LiveStream {
-    async fn run(mut self) {
-        // How long a client waits before it reconnects.
-        let mut is_open = self.stream.send("retry: 1000\n\n").await;
-        while is_open {
-            let woken = self.stream.wait(Instant::now() + QUIET_MAX, self.shown.changed()).await;
-            is_open = match woken {
-                Woken::Changed => self.catch_up().await,
-                Woken::Quiet => self.stream.send(": nothing new\n\n").await,
-                Woken::End => false,
-            };
-        }
-    }
-
-    /// Sends what the client lacks. Returns whether the stream goes on.
-    async fn catch_up(&mut self) -> bool {
+    /// What the client lacks: empty if it has everything.
+    fn catch_up(&mut self) -> Bytes {
         let shown = self.shown.borrow_and_update().clone();
         let seen = match shown {
-            Shown::Nothing => return true,
+            Shown::Nothing => return Bytes::new(),
             Shown::Seen(seen) => seen,
             Shown::Failed(problem) => {
-                let problem = problem.to_json("").to_string();
-                self.stream.send(frame::error(&problem)).await;
-                return false;
+                self.stage = Stage::Over;
+                return Bytes::from(frame::error(&problem.to_json("").to_string()));
             }
         };
         let events = match &self.sent {
@@ -93,6 +110,6 @@ impl LiveStream {
             None => Bytes::from(frame::page(&seen)),
         };
         self.sent = Some(seen);
-        events.is_empty() || self.stream.send(events).await
+        events
     }
 }

@@ -3,9 +3,11 @@
 //! A client that reconnects with the id of the last event it has seen continues after it. A position that
 //! is no longer retained is an error; changes are never skipped.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::Method;
 use keyloom::events::{Event, EventPage, Position};
 use keyloom::{Db, Error};
@@ -16,7 +18,7 @@ use tokio::time::Instant;
 
 use super::super::call::{Call, Reply, bad_parameter, cut, quoted};
 use super::super::change_signal::{ChangeSignal, Changed};
-use super::super::event_stream::{EventStream, QUIET_MAX, Woken};
+use super::super::event_stream::{EventStream, QUIET_MAX, RETRY, Source, Woken};
 use super::super::openapi::{Answer, Description, Group, header, query};
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
@@ -30,8 +32,6 @@ pub(super) const PAGE_LIMIT: usize = 256;
 pub(super) const ENTITY: &str = "entity";
 /// The parameter with the position to resume after.
 pub(super) const AFTER: &str = "after";
-/// Maximum number of chunks that wait for a slow client.
-const WAITING_MAX: usize = 16;
 /// How often a stream reads again when there are changes that its read did not return: pages of a
 /// DynamoDB stream can be empty although changes follow.
 const READ_AGAIN: Duration = Duration::from_millis(500);
@@ -98,6 +98,16 @@ struct Stream {
     signal: Arc<ChangeSignal>,
     changes: watch::Receiver<Changed>,
     out: EventStream,
+    /// The position after everything that was read.
+    position: Position,
+    /// What was read and is not sent yet.
+    events: VecDeque<Event>,
+    /// Whether there may be more to read at once.
+    is_full: bool,
+    /// When something was sent last; none before the first chunk.
+    sent: Option<Instant>,
+    /// How often to read again although nothing has changed.
+    reads_left: u32,
 }
 
 async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply, Problem> {
@@ -115,10 +125,20 @@ async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply,
     if call.method == Method::HEAD {
         return Ok(EventStream::head());
     }
-    let (out, reply) = EventStream::open(state, call, WAITING_MAX)?;
-    let stream = Stream { db: call.db.clone(), entities, signal, changes, out };
-    tokio::spawn(stream.run(first));
-    Ok(reply)
+    let out = EventStream::open(state, call)?;
+    let EventPage { events, next: position, is_full, .. } = first;
+    Ok(EventStream::reply(Stream {
+        db: call.db.clone(),
+        entities,
+        signal,
+        changes,
+        out,
+        position,
+        events: events.into(),
+        is_full,
+        sent: None,
+        reads_left: 0,
+    }))
 }
 
 /// The schema of the parameter that selects entities.
@@ -169,49 +189,58 @@ pub(super) fn resumed_after(call: &Call) -> Result<Option<Position>, Problem> {
     Ok(Some(text.parse().map_err(Problem::from)?))
 }
 
+impl Source for Stream {
+    async fn next(&mut self) -> Option<Bytes> {
+        let chunk = match self.sent {
+            None => Bytes::from_static(RETRY),
+            Some(last) => self.next_after(last).await?,
+        };
+        self.sent = Some(Instant::now());
+        Some(chunk)
+    }
+}
+
 impl Stream {
-    async fn run(mut self, first: EventPage) {
-        let mut page = first;
-        // How long a client waits before it reconnects.
-        let mut sent = self.out.send("retry: 1000\n\n").await.then(Instant::now);
-        let mut reads_left = 0;
-        while let Some(last) = sent {
-            let (position, is_full) = (page.next.clone(), page.is_full);
-            if !self.send_page(page, &mut sent).await {
-                return;
+    /// The next chunk after one that was sent at a time.
+    async fn next_after(&mut self, last: Instant) -> Option<Bytes> {
+        loop {
+            while let Some(event) = self.events.pop_front() {
+                if self.entities.contains(&event.entity) {
+                    return Some(frame(&event).into());
+                }
             }
-            if !is_full {
-                let quiet_until = match reads_left {
+            if !self.is_full {
+                let quiet_until = match self.reads_left {
                     0 => last + QUIET_MAX,
                     _ => Instant::now() + READ_AGAIN,
                 };
                 match self.out.wait(quiet_until, self.changes.changed()).await {
-                    Woken::Changed if self.db.is_shared() => reads_left = READS_AGAIN_MAX,
+                    Woken::Changed if self.db.is_shared() => self.reads_left = READS_AGAIN_MAX,
                     Woken::Changed => {}
-                    Woken::Quiet if reads_left > 0 => reads_left -= 1,
+                    Woken::Quiet if self.reads_left > 0 => self.reads_left -= 1,
+                    // Includes the position, so that a client that reconnects reads less.
                     Woken::Quiet => {
-                        // Includes the position, so that a client that reconnects reads less.
-                        let alive =
-                            self.out.send(format!("id: {position}\n: nothing new\n\n")).await;
-                        sent = alive.then(Instant::now);
                         // Whoever polls the feed for all streams is no further.
-                        if self.signal.is_at(&position) {
-                            page = EventPage::empty(position);
-                            continue;
-                        }
+                        self.is_full = !self.signal.is_at(&self.position);
+                        return Some(format!("id: {}\n: nothing new\n\n", self.position).into());
                     }
-                    Woken::End => return,
+                    Woken::End => return None,
                 }
             }
-            page = match self.next_page(&position).await {
-                Ok(page) => page,
-                // The client gets the error when it reconnects.
-                Err(_) => return,
-            };
-            if page.next != position {
-                reads_left = 0;
-            }
+            // The client gets an error when it reconnects.
+            self.read().await.ok()?;
         }
+    }
+
+    /// Reads what follows.
+    async fn read(&mut self) -> Result<(), Error> {
+        let position = self.position.clone();
+        let EventPage { events, next, is_full, .. } = self.next_page(&position).await?;
+        if next != position {
+            self.reads_left = 0;
+        }
+        (self.events, self.position, self.is_full) = (events.into(), next, is_full);
+        Ok(())
     }
 
     /// Returns the next events after a position: what was read for all streams, if this one has
@@ -226,19 +255,6 @@ impl Stream {
         // What follows was read, or is being read.
         page.is_full = false;
         Ok(page)
-    }
-
-    /// Sends the events of a page. Returns false if the client is gone.
-    async fn send_page(&self, page: EventPage, sent: &mut Option<Instant>) -> bool {
-        for event in page.events {
-            if self.entities.contains(&event.entity) {
-                if !self.out.send(frame(&event)).await {
-                    return false;
-                }
-                *sent = Some(Instant::now());
-            }
-        }
-        !self.out.is_closed()
     }
 }
 
