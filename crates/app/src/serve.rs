@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom::Db;
 use keyloom::events::Handlers;
+use keyloom_dynamodb::Consumption;
 use keyloom_server::{AdminToken, Issuers, Limits, Rest, RestOptions, Server, Tokens};
+use keyloom_store::Engine;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
@@ -97,16 +99,8 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
         handlers.check(&db).map_err(|error| error.to_string())?;
     }
     let pages = [pages, pages::named(arguments)?].concat();
-    let name_of_service = served.name.to_owned();
-    let backup_folder = backup_folder(arguments, engine.is_some())?;
-    let options = RestOptions {
-        name: name_of_service,
-        closed,
-        pages,
-        engine: engine.clone(),
-        backup_folder,
-        consumption,
-    };
+    let options = rest_options(served.name, engine.as_ref(), consumption, arguments)?;
+    let options = RestOptions { closed, pages, ..options };
     let rest = Rest::new(db.clone(), tokens.clone(), routes, options.clone())?;
     let serve_again = Box::new(rest.reload());
     let greeting = rest.greeting();
@@ -150,6 +144,22 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     }
     print("Stopped.");
     engine.map_or(Ok(()), close)
+}
+
+/// How a model is served, without what an application adds to it.
+fn rest_options(
+    name: &str,
+    engine: Option<&Arc<Engine>>,
+    consumption: Option<Arc<Consumption>>,
+    arguments: &ArgMatches,
+) -> Result<RestOptions, String> {
+    Ok(RestOptions {
+        name: name.to_owned(),
+        engine: engine.cloned(),
+        backup_folder: backup_folder(arguments, engine.is_some())?,
+        consumption,
+        ..RestOptions::default()
+    })
 }
 
 /// The folder for backups, which only a data directory can have.

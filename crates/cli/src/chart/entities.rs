@@ -74,7 +74,8 @@ pub(super) fn anchor(entity: &str) -> String {
 
 const MARKERS: &str = "<defs>\
 <marker id=\"many\" viewBox=\"0 0 14 14\" refX=\"14\" refY=\"7\" markerWidth=\"14\" markerHeight=\"14\" \
-markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\"><path class=\"mark\" d=\"M0 7 14 1M0 7 14 13M0 7H14\"/></marker>\
+markerUnits=\"userSpaceOnUse\" orient=\"auto-start-reverse\">\
+<path class=\"mark\" d=\"M0 7 14 1M0 7 14 13M0 7H14\"/></marker>\
 <marker id=\"one\" viewBox=\"0 0 14 14\" refX=\"14\" refY=\"7\" markerWidth=\"14\" markerHeight=\"14\" \
 markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"mark\" d=\"M4 1V13M8 1V13\"/></marker>\
 <marker id=\"optional\" viewBox=\"0 0 22 14\" refX=\"22\" refY=\"7\" markerWidth=\"22\" markerHeight=\"14\" \
