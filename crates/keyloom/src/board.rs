@@ -18,6 +18,31 @@ use crate::tree::{Fields, Tree, TreeQuery};
 const LIMIT: u32 = 10;
 
 /// A query of a leaderboard, made by [`Db::board`].
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::Db;
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.player]
+///     fields.name  = "text"
+///     fields.score = "int"
+///     board.best = { rank = "score" }
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// for (name, score) in [("ann", 7), ("bo", 9), ("cy", 3)] {
+///     db.create("player", &json!({ "name": name, "score": score })).await?;
+/// }
+/// let top = db.board("best").limit(2).read().await?;
+/// let scores: Vec<String> = top.items.iter().map(|entry| entry.score.to_string()).collect();
+/// assert_eq!(scores, ["9", "7"]);
+/// assert!(top.next.is_some());
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct BoardQuery {

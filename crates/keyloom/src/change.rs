@@ -19,6 +19,30 @@ use crate::write::{PlannedAction, WriteRequest};
 pub(crate) use resolve::{check_chosen_id, resolve};
 
 /// A change of one entity, for [`Db::transact`].
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Change, Db};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.order]
+///     fields.buyer = "text"
+///     [entity.line]
+///     parent = "order"
+///     fields.item = "text"
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// // The line refers to an order whose id nobody knows yet.
+/// let order = Change::create("order", &json!({ "buyer": "ann" }))?.named("order");
+/// let line = Change::create("line", &json!({ "order": { "$ref": "order" }, "item": "tea" }))?;
+/// let records = db.transact(vec![order, line]).await?;
+/// assert_eq!(records.len(), 2);
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Change {
     entity: String,

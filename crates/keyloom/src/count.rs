@@ -18,6 +18,32 @@ use crate::schema::Schema;
 const LIMIT: u32 = 100;
 
 /// A query of a count, made by [`Db::count`].
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::Db;
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.sale]
+///     fields.shop    = "text"
+///     fields.channel = "enum(web, till)"
+///     fields.price   = "number"
+///     count.of_shop = { by = "shop", split = ["channel"], sum = ["price"] }
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// for (channel, price) in [("web", 20), ("web", 5), ("till", 1)] {
+///     db.create("sale", &json!({ "shop": "north", "channel": channel, "price": price })).await?;
+/// }
+/// let count = db.count("sale", "of_shop").by("shop", "north");
+/// assert_eq!(count.total().await?, 3);
+/// assert_eq!(count.clone().only("channel", "web").total().await?, 2);
+/// assert_eq!(count.split("channel").read().await?.items.len(), 2);
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct CountQuery {

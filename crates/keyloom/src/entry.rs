@@ -18,6 +18,33 @@ const ID: &str = "id";
 const FIELDS: &str = "fields";
 
 /// An entity outside of a database.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, Entry, Existing};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.task]
+///     fields.name = "text"
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// db.create("task", &json!({ "name": "cook" })).await?;
+/// let mut export = db.export(&["task"]).await?;
+/// let mut lines = vec![];
+/// while let Some(entries) = export.next().await? {
+///     lines.extend(entries.iter().map(Entry::to_json));
+/// }
+/// // Into another database, with the same ids.
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let other = Db::open(model, store).await?;
+/// let entries = lines.iter().map(|line| Entry::from_json(line.as_bytes())).collect::<Result<_, _>>()?;
+/// other.import(entries, Existing::Keep).await?;
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// The name of its kind.

@@ -13,6 +13,27 @@ use keyloom_value::Value;
 /// A call that fails changes nothing, with these exceptions: a backfill or a repair keeps what it
 /// had done before; expired entities that were in the way may have been deleted; and a deletion of
 /// very many entities that was already decided when the store failed will still complete.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, Error};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.person]
+///     fields.email = "text"
+///     unique = ["email"]
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// let ann = json!({ "email": "ann@example.com" });
+/// db.create("person", &ann).await?;
+/// let refused = db.create("person", &ann).await;
+/// assert!(matches!(refused, Err(Error::UniqueViolation { .. })));
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

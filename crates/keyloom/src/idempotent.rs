@@ -20,6 +20,32 @@ const USER: u8 = 4;
 const KEY_BYTES_MAX: usize = 255;
 
 /// The result of idempotent changes: the entity after each change; none if it was deleted.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Change, Db, Idempotent};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.task]
+///     fields.name = "text"
+///     fields.done = "bool = false"
+///     fields.tags = "tags = {}"
+///     list.all  = {}
+///     list.open = { order = "-name", where = { done = false } }
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// let cook = || Change::create("task", &json!({ "name": "cook" })).map(|change| vec![change]);
+/// let first = db.transact_idempotent("key 1", cook()?).await?;
+/// // A repetition, perhaps after a lost answer.
+/// let again = db.transact_idempotent("key 1", cook()?).await?;
+/// assert!(matches!(again, Idempotent::Replayed(_)));
+/// assert_eq!(first.records(), again.records());
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Idempotent {
     /// The changes were applied now.

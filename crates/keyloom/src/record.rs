@@ -13,6 +13,35 @@ use crate::error::Error;
 use crate::schema::Schema;
 
 /// An entity that was read or written.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Change, Db};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.task]
+///     fields.name = "text"
+///     fields.done = "bool = false"
+///     fields.tags = "tags = {}"
+///     list.all  = {}
+///     list.open = { order = "-name", where = { done = false } }
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// #[derive(serde::Deserialize)]
+/// struct Task {
+///     name: String,
+/// }
+/// let task = db.create("task", &json!({ "name": "cook" })).await?;
+/// assert_eq!(task.to::<Task>()?.name, "cook");
+/// // Only if it is still as it was read.
+/// let change = Change::update("task", task.id(), &json!({ "done": true }))?.expecting(task.version());
+/// db.transact(vec![change]).await?;
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone)]
 pub struct Record {
     schema: Arc<Schema>,

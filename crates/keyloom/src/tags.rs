@@ -11,6 +11,30 @@ use crate::read::{ListQuery, ReadFor};
 use crate::schema::Schema;
 
 /// Which tags [`ListQuery::tags`] returns; keys by default.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, FindTags};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.task]
+///     fields.name = "text"
+///     fields.done = "bool = false"
+///     fields.tags = "tags = {}"
+///     list.all  = {}
+///     list.open = { order = "-name", where = { done = false } }
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// db.create("task", &json!({ "name": "cook", "tags": { "room": "kitchen" } })).await?;
+/// let rooms = FindTags { key: Some("room".to_owned()), ..FindTags::default() };
+/// let found = db.list("task", "all").tags(&rooms).await?;
+/// assert_eq!(found.counts[0].count, 1);
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FindTags {
     /// The field with the tags, if the entity has several.

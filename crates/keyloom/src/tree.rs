@@ -21,6 +21,30 @@ use grow::Grower;
 use with::With;
 
 /// An entity with the requested related entities.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::Db;
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.person]
+///     fields.name = "text"
+///     [entity.task]
+///     fields.name  = "text"
+///     fields.owner = "ref person"
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// let ann = db.create("person", &json!({ "name": "Ann" })).await?;
+/// let task = db.create("task", &json!({ "name": "cook", "owner": ann.id() })).await?;
+/// let tree = db.tree("task", task.id(), "owner", None).await?.expect("it exists");
+/// let owner = tree.refs["owner"].as_ref().expect("it exists");
+/// assert_eq!(owner.record.id(), ann.id());
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tree {
     /// The entity.

@@ -40,6 +40,30 @@ use position::{At, Position};
 const PAGE_ROWS: u32 = 500;
 
 /// Whether to repair what is found.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, Repair};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.task]
+///     fields.name = "text"
+///     fields.done = "bool = false"
+///     fields.tags = "tags = {}"
+///     list.all  = {}
+///     list.open = { order = "-name", where = { done = false } }
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// db.create("task", &json!({ "name": "cook" })).await?;
+/// // Every derived row is recomputed, and compared with what is stored.
+/// let findings = db.verify(Repair::No, |_| {}).await?;
+/// assert!(findings.is_empty());
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     /// Only report.

@@ -13,6 +13,31 @@ use crate::error::Error;
 /// The roles `reader`, `writer` and `admin` are built in: a reader may read everything, a writer and an
 /// admin may also change everything, whatever the rules of the model are. All others, and users without
 /// roles, may do what the rules allow.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, User};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.note]
+///     fields.author = "text"
+///     access.owner  = "author"
+///     access.read   = ["owner", "moderator"]
+///     access.create = ["owner"]
+///     list.mine     = { by = "author" }
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// let ann = db.user(User::new("ann", ["moderator"]));
+/// let note = ann.create("note", &json!({})).await?;          // hers, without saying so
+/// let bo = db.user(User::new("bo", Vec::<String>::new()));
+/// assert!(bo.get("note", note.id()).await?.is_none());        // does not exist for him
+/// assert_eq!(ann.list("note", "mine").by("author", "ann").read().await?.items.len(), 1);
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct User {
     /// Identifies the user: what the owner field of their entities holds.

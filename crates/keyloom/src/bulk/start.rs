@@ -21,6 +21,35 @@ const OPEN_MAX: u64 = 20;
 const PATCH_BYTES_MAX: usize = 256 * 1024;
 
 /// A change of all entities of a query, made by [`ListQuery::update_all`] and [`ListQuery::delete_all`].
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::Db;
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.task]
+///     fields.name = "text"
+///     fields.done = "bool = false"
+///     fields.tags = "tags = {}"
+///     list.all  = {}
+///     list.open = { order = "-name", where = { done = false } }
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// for name in ["cook", "read"] {
+///     db.create("task", &json!({ "name": name, "tags": { "room": "kitchen" } })).await?;
+/// }
+/// let bulk = db.list("task", "all").tag("room", "kitchen").update_all(&json!({ "done": true }))?;
+/// bulk.start().await?;
+/// // A server's workers do this.
+/// while db.list("task", "open").total().await?.count > 0 {
+///     db.advance_bulk().await?;
+/// }
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct Bulk {

@@ -24,6 +24,33 @@ use crate::error::Error;
 use crate::record::Record;
 
 /// All handlers of a program, by name. A process has one registry; all of its workers share it.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Change, Db, events::Effects, events::Handlers, events::Next};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.order]
+///     fields.buyer = "text"
+///     [entity.invoice]
+///     id = "given"
+///     [on.order]
+///     insert = "bill"
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// let handlers = Handlers::new().event("bill", |event| {
+///     Ok(Effects::new().change(Change::create("invoice", &json!({ "id": event.id }))?))
+/// });
+/// let order = db.create("order", &json!({ "buyer": "ann" })).await?;
+/// // A program calls this in a loop.
+/// while db.work(&handlers).await?.next == Next::Now {}
+/// assert!(db.get("invoice", order.id()).await?.is_some());
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Default)]
 pub struct Handlers {
     events: BTreeMap<String, EventHandler>,

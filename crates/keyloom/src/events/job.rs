@@ -22,6 +22,29 @@ pub(crate) const BY_LANE: &str = "by_lane";
 const KEPT_MS: i64 = 7 * 24 * 60 * 60 * 1000;
 
 /// A job to schedule, with [`Db::schedule`](crate::Db::schedule) or as an effect.
+///
+/// ```
+/// # use std::time::Duration;
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, events::Job};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     jobs = true
+///     [entity.order]
+///     fields.buyer = "text"
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// let remind = Job::new("remind").id("order-7").after(Duration::from_secs(600)).payload(&7)?;
+/// db.schedule(remind).await?;
+/// let waiting = db.list("job", "by_status").by("status", "waiting").read().await?;
+/// assert_eq!(waiting.items[0].id(), "order-7");
+/// db.cancel("order-7").await?;
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Job {
     pub(crate) kind: String,

@@ -12,6 +12,29 @@ use crate::error::Error;
 use crate::schema::Schema;
 
 /// An entity with its children.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::Db;
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.project]
+///     fields.name = "text"
+///     [entity.task]
+///     parent = "project"
+///     fields.name = "text"
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// let home = db.create("project", &json!({ "name": "home" })).await?;
+/// db.create("task", &json!({ "project": home.id(), "name": "paint" })).await?;
+/// let found = db.with_children("project", home.id(), Some("task"), 20).await?;
+/// assert_eq!(found.map(|found| found.children.len()), Some(1));
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug)]
 pub struct WithChildren {
     /// The parent.

@@ -18,6 +18,36 @@ use crate::filter::{Filter, resolve_all};
 use crate::schema::Schema;
 
 /// A query of an ordered list, made by [`Db::list`].
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, Value};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.task]
+///     fields.name = "text"
+///     fields.done = "bool = false"
+///     fields.tags = "tags = {}"
+///     list.all  = {}
+///     list.open = { order = "-name", where = { done = false } }
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// for (name, priority) in [("cook", "high"), ("read", "high"), ("sleep", "low")] {
+///     db.create("task", &json!({ "name": name, "tags": { "priority": priority } })).await?;
+/// }
+/// let urgent = db.list("task", "open").tag("priority", "high").limit(1);
+/// let page = urgent.read().await?;
+/// assert_eq!(page.items[0].get("name"), Some(&Value::from("read")));
+/// // The page after it.
+/// let page = urgent.clone().after(page.next.expect("there is one")).read().await?;
+/// assert_eq!(page.items[0].get("name"), Some(&Value::from("cook")));
+/// assert_eq!(urgent.total().await?.count, 2);
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct ListQuery {

@@ -14,6 +14,24 @@ use crate::db::Db;
 use crate::error::Error;
 
 /// What a change of the model would do to the data.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::Db;
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.task]
+///     fields.name = "text"
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// let plan = db.compare_model("[entity.task]\nfields.name = \"text ..5\"\nfields.done = \"bool = false\"").await?;
+/// assert!(plan.refusals.is_empty() && !plan.changes.is_empty());
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MigrationPlan {
