@@ -37,6 +37,7 @@ mod ranges;
 mod read_only;
 mod readiness;
 mod reserved;
+mod rule_streams;
 mod rules;
 mod served;
 mod serving;

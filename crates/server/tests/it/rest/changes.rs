@@ -75,7 +75,9 @@ impl Stream {
                 let line = lines.iter().find_map(|line| line.strip_prefix(name));
                 line.map(|value| value.trim_start_matches(": ").to_owned())
             };
-            if let (Some(id), Some(name), Some(data)) = (part("id"), part("event"), part("data")) {
+            if let (Some(name), Some(data)) = (part("event"), part("data")) {
+                // The error that ends a stream has no id.
+                let id = part("id").unwrap_or_default();
                 return Some(Told { id, name, data: serde_json::from_str(&data).unwrap() });
             }
         }

@@ -65,9 +65,18 @@ fn assert_refused(
 /// All requests to operations that need a role, with that role.
 fn all_asks(stage: &Stage) -> Vec<(Ask, Role)> {
     let routes = stage.served.routes.iter().filter_map(|route| Some((route, route.role?)));
-    routes
-        .flat_map(|(route, role)| stage.asks(route).into_iter().map(move |ask| (ask, role)))
-        .collect()
+    let asks = |route: &Route| stage.asks(route).into_iter().flat_map(also_live);
+    routes.flat_map(|(route, role)| asks(route).map(move |ask| (ask, role))).collect()
+}
+
+/// A request, and the one that follows its result.
+fn also_live(ask: Ask) -> Vec<Ask> {
+    if ask.method != "GET" {
+        return vec![ask];
+    }
+    let sign = if ask.path.contains('?') { '&' } else { '?' };
+    let live = Ask { path: format!("{}{sign}live=true", ask.path), ..ask.clone() };
+    vec![ask, live]
 }
 
 #[test]
@@ -148,7 +157,8 @@ fn without_a_tenant_no_data_of_tenants_is_visible() {
             let entity = route.entity.as_ref().map(|name| stage.model.find(name).unwrap());
             entity.is_some_and(|entity| !stage.is_shared(entity))
         });
-        let asks = routes.flat_map(|route| stage.asks(route)).map(|ask| ask.bearer(&admin));
+        let asks = routes.flat_map(|route| stage.asks(route)).flat_map(also_live);
+        let asks = asks.map(|ask| ask.bearer(&admin));
         assert_refused((&name, &stage), asks, "400 tenant-needed");
     }
 }

@@ -18,13 +18,13 @@ const MODELS: u64 = 25;
 
 /// Who tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Known {
+pub(super) struct Known {
     subject: &'static str,
     role: &'static str,
 }
 
 /// Ann leads the project, bob has its task.
-const USERS: [Known; 6] = [
+pub(super) const USERS: [Known; 6] = [
     Known { subject: "ann", role: "guest" },
     Known { subject: "bob", role: "guest" },
     Known { subject: "cyn", role: "guest" },
@@ -34,17 +34,17 @@ const USERS: [Known; 6] = [
 ];
 
 /// The entities that operations are about.
-struct Scene {
-    served: Served,
+pub(super) struct Scene {
+    pub(super) served: Served,
     model: Model,
-    admin: String,
-    project: String,
-    task: String,
+    pub(super) admin: String,
+    pub(super) project: String,
+    pub(super) task: String,
 }
 
 /// What is expected of an operation.
 #[derive(Debug, PartialEq, Eq)]
-enum Expected {
+pub(super) enum Expected {
     /// It succeeds; of a query, these entities are returned.
     Done(Option<BTreeSet<String>>),
     /// The entity does not exist for the user.
@@ -100,7 +100,7 @@ list.all = {{ path = "/vaults" }}
 }
 
 impl Known {
-    fn user(self) -> User {
+    pub(super) fn user(self) -> User {
         User::new(self.subject, [self.role])
     }
 
@@ -111,7 +111,7 @@ impl Known {
 }
 
 impl Scene {
-    fn new(seed: u64) -> Scene {
+    pub(super) fn new(seed: u64) -> Scene {
         let text = model(&mut Random::new(seed));
         let model = check(&text).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
         let served = Served::start(&text, Setup { store: engine, ..Setup::new(Door::Closed) });
@@ -204,7 +204,7 @@ impl Scene {
     }
 
     /// The request of a route, and what is expected of it.
-    fn case(&self, user: Known, route: &Route) -> Option<(Ask, Expected)> {
+    pub(super) fn case(&self, user: Known, route: &Route) -> Option<(Ask, Expected)> {
         let (project, task) = (self.rules("project"), self.rules("task"));
         let entity = |kind: &str| self.model.entity(self.model.find(kind).unwrap());
         let list = |kind: &str, name: &str| {
