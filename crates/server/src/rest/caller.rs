@@ -27,7 +27,7 @@ pub(crate) struct Caller {
     pub(crate) is_bound: bool,
     /// The user whom the access rules of the model limit.
     pub(crate) user: Option<Arc<User>>,
-    /// When the token of a user expires, if nothing else tells.
+    /// When the token expires.
     pub(crate) expires: Option<Time>,
 }
 
@@ -63,7 +63,7 @@ impl Caller {
             return Err(Problem::new(Kind::Forbidden, detail));
         }
         let tenant = token.tenant.or(requested);
-        let (user, expires) = (token.user.map(Arc::new), None);
+        let (user, expires) = (token.user.map(Arc::new), token.expires);
         Ok(Caller { token: Some(token.id), role: token.role, tenant, is_bound, user, expires })
     }
 

@@ -79,6 +79,11 @@ impl EventStream {
         if self.access.holds().await { woken } else { Woken::End }
     }
 
+    /// Whether the client may have more.
+    pub(super) async fn is_allowed(&mut self) -> bool {
+        self.access.holds().await
+    }
+
     /// Sends a chunk. Returns false if the client is gone.
     pub(super) async fn send(&self, chunk: impl Into<Bytes>) -> bool {
         matches!(timeout(PATIENCE, self.to.send(chunk.into())).await, Ok(Ok(())))

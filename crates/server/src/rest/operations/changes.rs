@@ -180,7 +180,12 @@ impl Stream {
             if !self.send_page(page, &mut sent).await {
                 return;
             }
-            if !is_full {
+            if is_full {
+                // There is nothing to wait for, however many pages follow.
+                if !self.out.is_allowed().await {
+                    return;
+                }
+            } else {
                 let quiet_until = match reads_left {
                     0 => last + QUIET_MAX,
                     _ => Instant::now() + READ_AGAIN,

@@ -1,17 +1,20 @@
 //! Users of an identity provider: whose tokens are accepted, and for how long.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use keyloom::User;
-use keyloom_server::{ClaimNames, IssuerOptions, Issuers, Role};
+use keyloom_server::{ClaimNames, IssuerOptions, Issuers, Limits, Role, TokenRequest};
+use keyloom_store::Time;
 use keyloom_testkit::ManualClock;
+use pollster::block_on;
 use serde_json::{Value as Json, json};
 
 use super::ask::Ask;
 use super::changes::Stream;
 use super::served::{Door, Served, Setup};
 use super::signed::{AUDIENCE, ISSUER, KeyServer, Signer, claims, encoded, issuer, key_file};
-use crate::rig::Answer;
+use crate::rig::{Answer, short_limits};
 
 const MODEL: &str = r#"
 [entity.note]
@@ -318,6 +321,58 @@ fn a_stream_ends_when_the_token_of_its_user_expires() {
     while let Some(told) = stream.next_or_end() {
         assert_eq!(told.name, "", "nothing but comments: {told:?}");
     }
+}
+
+/// A review found that streams went on for a minute after their token had expired.
+#[test]
+fn a_stream_shows_nothing_after_its_token_has_expired() {
+    let signer = Signer::secret(7);
+    // Nothing else looks at the token within the test.
+    let limits = Limits { head_time: Duration::from_secs(600), ..short_limits() };
+    let issuers = vec![issuer(key_file(&[signer.jwk("k")]))];
+    let served = Served::start(MODEL, Setup { issuers, limits, ..Setup::new(Door::Open) });
+    let user = Some(User::new("ann", [""; 0]));
+    let expires = Some(Time(ManualClock::START.0 + 3_600_000));
+    let (role, name) = (Role::User, "test".to_owned());
+    let request = TokenRequest { role, user, tenant: None, name, expires };
+    let of_server = block_on(served.tokens.create(request)).unwrap().1;
+    let mut streams = vec![];
+    for token in [signer.sign("k", &claims("ann")), of_server] {
+        let mut stream = Stream::open(&served, &Ask::get("/notes?live=true").bearer(&token));
+        assert_eq!(stream.next_or_end().expect("a page").name, "page");
+        streams.push(stream);
+    }
+    served.rig.clock.advance_ms(3_600_000);
+    let note = json!({ "author": "ann", "text": "too late" });
+    block_on(served.db.create("note", &note)).unwrap();
+    for stream in &mut streams {
+        assert_eq!(stream.next_or_end(), None);
+    }
+}
+
+/// A review found that a stream did not look at its token as long as it had changes to catch up with.
+#[test]
+fn a_stream_that_catches_up_ends_with_its_token() {
+    let limits = Limits { head_time: Duration::from_secs(600), ..short_limits() };
+    let served = Served::start(MODEL, Setup { limits, ..Setup::new(Door::Closed) });
+    let start = block_on(served.db.newest_position()).unwrap();
+    // More than a page, and than the buffers between a server and a client that does not read.
+    let text = "x".repeat(100_000);
+    for _ in 0..400 {
+        block_on(served.db.create("note", &json!({ "author": "ann", "text": text }))).unwrap();
+    }
+    let expires = Some(Time(ManualClock::START.0 + 3_600_000));
+    let (role, user, name) = (Role::Reader, None, "test".to_owned());
+    let request = TokenRequest { role, user, tenant: None, name, expires };
+    let token = block_on(served.tokens.create(request)).unwrap().1;
+    let ask = Ask::get(&format!("/changes?after={start}")).bearer(&token);
+    let mut stream = Stream::open(&served, &ask);
+    served.rig.clock.advance_ms(3_600_000);
+    let mut count = 0;
+    while stream.next_or_end().is_some() {
+        count += 1;
+    }
+    assert!((1..400).contains(&count), "{count}");
 }
 
 #[test]
