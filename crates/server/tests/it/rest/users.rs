@@ -105,6 +105,13 @@ fn invalid_tokens_are_refused_with_the_reason() {
         claims
     };
     let header = |alg: &str| json!({ "alg": alg, "kid": "k" });
+    let critical = |names: Json| json!({ "alg": "HS256", "kid": "k", "crit": names, "b64": true });
+    let own = Signer::ed25519();
+    let brought = |key: Json| {
+        let algorithm = if key["kty"] == "oct" { "HS256" } else { "EdDSA" };
+        let url = "http://127.0.0.1:9/keys";
+        json!({ "alg": algorithm, "kid": key["kid"], "jwk": key, "jku": url, "x5u": url })
+    };
     // The public key, as a text and as bytes, is no secret.
     let confused = Signer::Secret(public.jwk("public").to_string().into_bytes());
     let unsigned =
@@ -134,6 +141,15 @@ fn invalid_tokens_are_refused_with_the_reason() {
         (signer.sign_as(&header("RS256"), &ann()), "no key"),
         (signer.sign_as(&header("none"), &ann()), "header"),
         (unsigned, "header"),
+        // Extensions that nobody here understands, and keys that the token brings along.
+        (signer.sign_as(&critical(json!(["b64"])), &ann()), "`crit`"),
+        (signer.sign_as(&critical(json!(["exp"])), &ann()), "`crit`"),
+        (signer.sign_as(&critical(json!([])), &ann()), "`crit`"),
+        (signer.sign_as(&critical(json!("b64")), &ann()), "header"),
+        (stranger.sign_as(&brought(stranger.jwk("k")), &ann()), "signature"),
+        (own.sign_as(&brought(own.jwk("own")), &ann()), "no key"),
+        (format!("{0}.{0}.{0}", encoded(sign(ann()).as_bytes())), "JSON Web Token"),
+        (format!("{}.x.y", sign(ann())), "JSON Web Token"),
         ("a.b.c".to_owned(), "JSON Web Token"),
         ("..".to_owned(), "JSON Web Token"),
         ("x".repeat(3000), "JSON Web Token"),
@@ -145,6 +161,34 @@ fn invalid_tokens_are_refused_with_the_reason() {
     }
     assert_eq!(notes(&served, &sign(with(ann(), "aud", json!(["x", AUDIENCE])))).status, 200);
     assert_eq!(notes(&served, &sign(with(ann(), "nbf", json!(now)))).status, 200);
+}
+
+#[test]
+fn keys_verify_what_they_are_declared_for() {
+    let (signer, other) = (Signer::secret(7), Signer::ed25519());
+    let public = Signer::ecdsa();
+    for (name, value, status) in [
+        ("use", json!("sig"), 200),
+        ("use", json!("enc"), 401),
+        ("use", json!("tls"), 401),
+        ("key_ops", json!(["sign", "verify"]), 200),
+        ("key_ops", json!(["encrypt"]), 401),
+        ("key_ops", json!([]), 401),
+        ("alg", json!("HS256"), 200),
+        ("alg", json!("HS512"), 401),
+        ("alg", json!("RSA-OAEP"), 401),
+        // A private key verifies as the public one does.
+        ("d", json!(encoded(&[1; 32])), 200),
+    ] {
+        let served = served(vec![issuer(key_file(&[
+            with(signer.jwk("k"), name, value.clone()),
+            with(public.jwk("public"), "d", json!(encoded(&[1; 32]))),
+            other.jwk("other"),
+        ]))]);
+        let answer = notes(&served, &signer.sign("k", &claims("ann")));
+        assert_eq!(answer.status, status, "{name}: {value}");
+        assert_eq!(notes(&served, &public.sign("public", &claims("ann"))).status, 200);
+    }
 }
 
 #[test]
