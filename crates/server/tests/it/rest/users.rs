@@ -419,6 +419,26 @@ fn a_stream_that_catches_up_ends_with_its_token() {
     assert!((1..400).contains(&count), "{count}");
 }
 
+/// A review found that the tenants `07` and `+7` of an identity provider were the tenant `7` here.
+#[test]
+fn a_tenant_that_is_a_number_has_one_name() {
+    let signer = Signer::secret(7);
+    let names = ClaimNames { tenant: Some("org".to_owned()), ..ClaimNames::default() };
+    let keys = key_file(&[signer.jwk("k")]);
+    let model = TENANTS.replace("\"text\"\nfields.text", "\"int\"\nfields.text");
+    let served = serve(&model, vec![IssuerOptions { claims: names, ..issuer(keys) }]);
+    let token = |tenant: Json| signer.sign("k", &with(claims("ann"), "org", tenant));
+    let create = Ask::post("/notes", &json!({ "text": "hello" }));
+    let created = served.ask(&create.bearer(&token(json!("7")))).expect_json(201);
+    assert_eq!(created["team"], 7);
+    let found = notes(&served, &token(json!(7))).expect_json(200);
+    assert_eq!(found["items"].as_array().unwrap().len(), 1);
+    for other in ["07", "+7", "007", "7.0", " 7"] {
+        let answer = notes(&served, &token(json!(other)));
+        assert_eq!(answer.outcome(), "400 tenant-needed", "{other:?}");
+    }
+}
+
 #[test]
 fn a_token_of_this_server_can_be_of_a_user() {
     let served = Served::closed(MODEL);
