@@ -562,6 +562,44 @@ fn references_to_what_a_user_cannot_see_are_not_followed() {
     assert_eq!(served.ask(&Ask::get(&of_bob).bearer(&ann)).outcome(), "404 not-found");
 }
 
+const TOPICS: &str = r#"
+[entity.topic]
+fields.name = "text"
+
+[entity.post]
+fields.topic  = "ref topic cascade"
+fields.author = "text"
+fields.slug   = "text"
+access.owner  = "author"
+access.read   = ["owner"]
+access.create = ["owner"]
+unique = ["slug"]
+list.of    = { path = "/topics/{topic}/posts", by = "topic", access = ["everyone"] }
+list.mine  = { path = "/topics/{topic}/posts/by/{author}", by = ["topic", "author"] }
+count.of   = { path = "/topics/{topic}/count", by = "topic", access = ["everyone"] }
+list.slugs = { path = "/posts", by = "author" }
+"#;
+
+/// A list that everybody may read was refused while it was empty, because of the entity in its path.
+#[test]
+fn an_empty_list_is_answered_as_others_are() {
+    let served = Served::start(TOPICS, Setup { store: engine, ..Setup::new(Door::Closed) });
+    let admin = served.token(Role::Admin, None);
+    let ann = served.user(User::new("ann", [""; 0]));
+    let topic = json!({ "name": "it" });
+    let topic = served.ask(&Ask::post("/topics", &topic).bearer(&admin)).expect_json(201);
+    let topic = topic["id"].as_str().unwrap();
+    let get = |path: &str, token: &str| served.ask(&Ask::get(path).bearer(token));
+    // Users cannot tell whether a topic exists.
+    for id in [topic, "missing"] {
+        for path in [format!("/topics/{id}/posts"), format!("/topics/{id}/posts/by/ann")] {
+            assert_eq!(get(&path, &ann).expect_json(200)["items"], json!([]), "{path}");
+        }
+        assert_eq!(get(&format!("/topics/{id}/count"), &ann).expect_json(200)["count"], 0);
+    }
+    assert_eq!(get("/topics/missing/posts", &admin).outcome(), "404 not-found");
+}
+
 #[test]
 fn the_documentation_says_who_may_run_an_operation() {
     let (served, [ann, ..]) = notes();
