@@ -422,9 +422,18 @@ fn check_stream(scene: &Scene, (ask, token): (&Ask, &str), expected: &Expected, 
 fn check_others(scene: &Scene, token: &str) {
     for ask in [
         Ask::get("/changes"),
+        Ask::get("/changes/page"),
         Ask::get("/metrics"),
         Ask::get("/tokens"),
+        Ask::post("/tokens", &json!({ "role": "admin" })),
+        Ask::delete("/tokens/abcdefghijklmnop"),
+        Ask::get("/model"),
+        Ask::post("/model", &json!({ "text": "" })),
+        Ask::get(&format!("/model/rows?entity=project&id={}", scene.project)),
+        Ask::new("POST", "/verify"),
         Ask::get("/operations"),
+        Ask::get("/operations/x"),
+        Ask::delete("/operations/x"),
         Ask::patch("/projects?lead=ann", &json!({ "points": 3 })),
         Ask::delete("/projects?lead=ann"),
     ] {
@@ -598,6 +607,28 @@ fn an_empty_list_is_answered_as_others_are() {
         assert_eq!(get(&format!("/topics/{id}/count"), &ann).expect_json(200)["count"], 0);
     }
     assert_eq!(get("/topics/missing/posts", &admin).outcome(), "404 not-found");
+}
+
+#[test]
+fn what_a_user_cannot_see_is_not_found_by_a_unique_value_either() {
+    let served = Served::start(TOPICS, Setup { store: engine, ..Setup::new(Door::Closed) });
+    let admin = served.token(Role::Admin, None);
+    let user = |subject: &str| served.user(User::new(subject, [""; 0]));
+    let (ann, bob) = (user("ann"), user("bob"));
+    let topic = served.ask(&Ask::post("/topics", &json!({ "name": "it" })).bearer(&admin));
+    let topic = topic.expect_json(201)["id"].clone();
+    let post = json!({ "topic": topic, "slug": "secret" });
+    let created = served.ask(&Ask::post("/posts", &post).bearer(&ann)).expect_json(201);
+    let find = |token: &str, slug: &str| {
+        served.ask(&Ask::get(&format!("/posts?slug={slug}")).bearer(token)).text().to_owned()
+    };
+    assert!(find(&ann, "secret").contains("\"author\":\"ann\""));
+    assert_eq!(find(&bob, "secret"), find(&bob, "missing"));
+    // A value that is taken is refused, and the answer does not tell by what.
+    let taken = served.ask(&Ask::post("/posts", &post).bearer(&bob));
+    assert_eq!(taken.outcome(), "409 taken");
+    let shown = taken.text();
+    assert!(!shown.contains(created["id"].as_str().unwrap()), "{shown}");
 }
 
 #[test]

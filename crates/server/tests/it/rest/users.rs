@@ -440,6 +440,25 @@ fn a_tenant_that_is_a_number_has_one_name() {
 }
 
 #[test]
+fn an_idempotency_key_of_one_user_replays_nothing_to_another() {
+    let signer = Signer::secret(7);
+    let served = served(vec![issuer(key_file(&[signer.jwk("k")]))]);
+    let create = Ask::post("/notes", &json!({ "text": "hello" })).header("Idempotency-Key", "1");
+    let create = |token: &str| served.ask(&create.clone().bearer(token));
+    let (ann, bob) = (signer.sign("k", &claims("ann")), signer.sign("k", &claims("bob")));
+    let admin = served.token(Role::Admin, None);
+    let of_server = served.user(User::new("ann", [""; 0]));
+    assert_eq!(create(&ann).expect_json(201)["author"], "ann");
+    assert_eq!(create(&bob).expect_json(201)["author"], "bob");
+    let replayed = create(&bob);
+    assert_eq!(replayed.header("idempotency-replayed"), Some("true"));
+    assert_eq!(replayed.expect_json(201)["author"], "bob");
+    assert_eq!(create(&of_server).header("idempotency-replayed"), None);
+    // The document has no author, which no rule adds for the admin.
+    assert_eq!(create(&admin).status, 422);
+}
+
+#[test]
 fn a_token_of_this_server_can_be_of_a_user() {
     let served = Served::closed(MODEL);
     let admin = served.token(Role::Admin, None);
