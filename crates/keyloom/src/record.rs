@@ -59,6 +59,10 @@ impl Record {
         images.into_iter().map(record).collect()
     }
 
+    pub(crate) fn image(&self) -> &Image {
+        &self.image
+    }
+
     /// Returns the name of its kind.
     pub fn entity(&self) -> &str {
         &self.declared().name

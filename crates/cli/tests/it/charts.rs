@@ -32,12 +32,13 @@ fn facet_lists_show_what_they_cost_to_read_and_to_keep() {
             .filter(|read| read["question"].as_str().unwrap().contains(" filtered by "))
     });
     let reads: Vec<_> = reads.collect();
-    let (further, first): (Vec<_>, Vec<_>) =
+    let (further, first): (Vec<&serde_json::Value>, Vec<&serde_json::Value>) =
         reads.iter().partition(|read| read["question"].as_str().unwrap().contains("each further"));
     assert!(!first.is_empty() && first.len() == further.len(), "{reads:?}");
-    for (first, further) in first.iter().zip(further) {
+    for (first, further) in first.into_iter().zip(further) {
         // A page of entities is read once; a further combination adds a page of index rows.
-        assert_eq!((&first["rows"], &further["rows"]), (&41.into(), &21.into()));
+        let rows = [first, further].map(|read| read["rows"].as_u64());
+        assert_eq!(rows, [Some(41), Some(21)]);
         assert!(first["write_units"].as_f64() >= Some(1.0), "{first}");
         assert!(further.get("write_units").is_none(), "one index entry serves all combinations");
     }

@@ -106,6 +106,17 @@ impl Rules<'_> {
         self.admits(Deed::Read, image).await
     }
 
+    /// Whether the user may see the children of one kind of an entity: all of them, or none.
+    pub(crate) async fn shows_children(
+        &self,
+        kind: EntityId,
+        parent: &Image,
+    ) -> Result<bool, Error> {
+        let kind = self.layouts.current.model().entity(kind);
+        let grant = Deed::Read.grant(self.user, kind);
+        Ok(grant.all || grant.of_parent && self.is_visible(parent).await?)
+    }
+
     /// Whether the user may do something with an entity.
     pub(crate) fn admits<'i>(&'i self, deed: Deed, image: &'i Image) -> Answer<'i, bool> {
         Box::pin(async move {

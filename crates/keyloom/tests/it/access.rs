@@ -38,6 +38,8 @@ struct Entity {
     state: &'static str,
     /// The id of the project that a task belongs to.
     project: Option<String>,
+    /// The unique name of a project.
+    name: String,
 }
 
 /// What the reference knows.
@@ -222,9 +224,10 @@ fn change(reference: &mut Reference, db: &Db, user: &Known, random: &mut Random)
         (0, _) => {
             let owner = *random.pick(&SUBJECTS);
             let state = *random.pick(&STATES);
-            let entity = Entity { kind: "project", owner, state, project: None };
+            let name = random.next_u64().to_string();
             // The owner can be left out: it is the user.
-            let mut document = json!({ "state": state, "name": random.next_u64().to_string() });
+            let mut document = json!({ "state": state, "name": name });
+            let entity = Entity { kind: "project", owner, state, project: None, name };
             if owner != user.subject || random.chance(1, 2) {
                 document["lead"] = json!(owner);
             }
@@ -237,7 +240,8 @@ fn change(reference: &mut Reference, db: &Db, user: &Known, random: &mut Random)
             let owner = *random.pick(&SUBJECTS);
             let state = *random.pick(&STATES);
             let document = json!({ "project": project, "assignee": owner, "state": state });
-            let entity = Entity { kind: "task", owner, state, project: Some(project) };
+            let (project, name) = (Some(project), String::new());
+            let entity = Entity { kind: "task", owner, state, project, name };
             create(reference, &as_user, user, (entity, &document));
         }
         (2 | 3, Some(id)) => update(reference, &as_user, user, (&id, random)),
@@ -246,9 +250,9 @@ fn change(reference: &mut Reference, db: &Db, user: &Known, random: &mut Random)
             // By somebody whom no rule limits, so that there is something to see.
             let owner = *random.pick(&SUBJECTS);
             let state = *random.pick(&STATES);
-            let entity = Entity { kind: "project", owner, state, project: None };
             let name = random.next_u64().to_string();
             let document = json!({ "lead": owner, "state": state, "name": name });
+            let entity = Entity { kind: "project", owner, state, project: None, name };
             let created = block_on(db.create("project", &document)).expect("it is created");
             reference.entities.insert(created.id().to_owned(), entity);
         }
@@ -361,6 +365,7 @@ fn check_reads(reference: &Reference, user: &Known, db: &Db) {
     check_number(block_on(db.count("project", "all").total()), part.as_ref().map(BTreeSet::len));
     // A query can have readers of its own.
     check_list(&db.list("project", "open"), Some(all.clone()));
+    check_trees(reference, user, db);
     let is_staff = user.is_exempt("read") || user.roles.contains("staff");
     check_list(&db.list("project", "team"), is_staff.then_some(all));
     let mine = reference.ids(|entity| entity.kind == "task" && entity.owner == user.subject);
@@ -376,6 +381,11 @@ fn check_one(reference: &Reference, user: &Known, db: &Db, (id, entity): (&str, 
     }
     if entity.kind != "project" {
         return;
+    }
+    let found = block_on(db.find("project", &[("name", entity.name.as_str().into())]));
+    match can_ever {
+        true => assert_eq!(found.expect("it is read").is_some(), reference.sees(user, id)),
+        false => assert_forbidden(found),
     }
     // The tasks of a project, as a list, a count, children and in a tree.
     let of = |task: &Entity| task.project.as_deref() == Some(id);
@@ -409,6 +419,23 @@ fn check_one(reference: &Reference, user: &Known, db: &Db, (id, entity): (&str, 
         tasks.map(|task| task.record.id().to_owned()).collect::<BTreeSet<_>>()
     });
     assert_eq!(found, expected);
+}
+
+/// Whoever reads a list sees the tasks of a project in it as anywhere else.
+fn check_trees(reference: &Reference, user: &Known, db: &Db) {
+    let page = block_on(db.list("project", "open").limit(1000).read()).expect("it is for all");
+    let trees = block_on(db.trees("project", page.items, "tasks", None));
+    let read = &reference.tasks.read;
+    if !user.reads_all(read) && !read.contains("parent") {
+        return if reference.entities.is_empty() { drop(trees) } else { assert_forbidden(trees) };
+    }
+    for tree in trees.expect("they are read") {
+        let id = tree.record.id();
+        let is_shown = user.reads_all(read) || reference.sees(user, id);
+        let tasks = reference.ids(|task| task.project.as_deref() == Some(id) && is_shown);
+        let found = tree.children["tasks"].items.iter().map(|task| task.record.id().to_owned());
+        assert_eq!(found.collect::<BTreeSet<_>>(), tasks, "{user:?}");
+    }
 }
 
 /// The facets of a list are those of the part that the user may read.
@@ -622,4 +649,155 @@ fn an_entity_that_is_put_by_a_user_is_theirs() {
         assert_eq!(put.get("author").and_then(|author| author.as_s()), Some("ann"));
     }
     assert!(matches!(block_on(ann.put("note", "b1", &note)), Err(Error::NotFound { .. })));
+}
+
+const FOLDERS: &str = r#"
+[entity.folder]
+fields.lead  = "text"
+fields.name  = "text"
+access.owner  = "lead"
+access.read   = ["owner"]
+access.create = ["owner"]
+access.update = ["owner"]
+unique = ["name"]
+list.names = { order = "name", access = ["everyone"] }
+
+[entity.paper]
+parent = "folder"
+on_parent_delete = "cascade"
+fields.text = "text"
+access.read   = ["parent"]
+access.create = ["parent"]
+list.of = { by = "folder" }
+
+[entity.mark]
+parent = "paper"
+on_parent_delete = "cascade"
+fields.text = "text"
+access.read = ["parent"]
+"#;
+
+/// A list can have more readers than its kind has. A review found that `with` showed them the children of what
+/// only its owner can read.
+#[test]
+fn whoever_reads_a_list_does_not_read_the_children_of_what_is_in_it() {
+    let db = block_on(open(FOLDERS, Arc::new(memory_store_at(&ManualClock::new()))));
+    let folder = json!({ "lead": "ann", "name": "Salaries" });
+    let folder = block_on(db.create("folder", &folder)).expect("it is created");
+    let paper = json!({ "folder": folder.id(), "text": "Secret" });
+    let paper = block_on(db.create("paper", &paper)).expect("it is created");
+    let mark = json!({ "paper": paper.id(), "text": "Secret" });
+    block_on(db.create("mark", &mark)).expect("it is created");
+    for (subject, papers) in [("ann", 1), ("bob", 0)] {
+        let user = db.user(User::new(subject, [""; 0]));
+        let page = block_on(user.list("folder", "names").read()).expect("it is for everyone");
+        let trees = block_on(user.trees("folder", page.items, "papers.marks", None));
+        let tree = trees.expect("they are read").remove(0);
+        assert_eq!(tree.record.get("name").and_then(|name| name.as_s()), Some("Salaries"));
+        assert_eq!(tree.children["papers"].items.len(), papers, "{subject}");
+        assert_eq!(tree.to_json().contains("Secret"), papers > 0, "{subject}");
+        let page = block_on(user.children("folder", folder.id(), Some("paper"), (10, None)));
+        assert_eq!(page.expect("they are read").is_some(), papers > 0);
+    }
+}
+
+#[test]
+fn an_error_does_not_tell_who_has_a_unique_value() {
+    let db = block_on(open(FOLDERS, Arc::new(memory_store_at(&ManualClock::new()))));
+    let folder = json!({ "lead": "ann", "name": "Salaries" });
+    let first = block_on(db.create("folder", &folder)).expect("it is created");
+    let bob = db.user(User::new("bob", [""; 0]));
+    let other = json!({ "lead": "bob", "name": "Salaries" });
+    for (db, expected) in [(&db, Some(first.id().to_owned())), (&bob, None)] {
+        match block_on(db.create("folder", &other)) {
+            Err(Error::UniqueViolation { owner, .. }) => assert_eq!(owner, expected),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_cursor_of_one_user_shows_another_nothing_new() {
+    let (_, ann) = vaults();
+    let bob = Db::user(&ann, User::new("bob", [""; 0]));
+    let all = |db: &Db| db.list("note", "all").limit(1);
+    let next = block_on(all(&bob).read()).expect("a page").next.expect("another one follows");
+    let after = block_on(all(&ann).after(&next).read());
+    assert!(matches!(after, Err(Error::Cursor(_))), "{after:?}");
+    let by = |db: &Db| db.count("note", "by").split("area").limit(1);
+    let next = block_on(by(&bob).read()).expect("a page").next.expect("another one follows");
+    let after = block_on(by(&ann).after(&next).read());
+    assert!(matches!(after, Err(Error::Cursor(_))), "{after:?}");
+}
+
+/// A value that is given twice must not pass as one and be read as the other.
+#[test]
+fn a_query_is_limited_to_one_value_of_each_field() {
+    let (_, ann) = vaults();
+    let twice = ann.count("note", "by").only("author", "ann").only("author", "bob");
+    assert!(!matches!(block_on(twice.total()), Ok(1..)));
+    let twice = ann.count("note", "by").only("author", "bob").only("author", "ann");
+    assert!(!matches!(block_on(twice.total()), Ok(1..)));
+}
+
+#[test]
+fn a_reference_to_what_a_user_cannot_see_is_not_followed() {
+    let db = block_on(open(DIARIES, Arc::new(memory_store_at(&ManualClock::new()))));
+    for id in ["ann", "bob"] {
+        block_on(db.create("person", &json!({ "id": id, "name": id }))).expect("it is created");
+        let document = json!({ "author": id, "text": "Dear diary" });
+        block_on(db.create("diary", &document)).expect("it is created");
+    }
+    // Whatever a program has read for somebody else.
+    let page = block_on(db.list("diary", "mine").by("author", "bob").read()).expect("it is read");
+    for (subject, is_seen) in [("ann", false), ("bob", true)] {
+        let user = db.user(User::new(subject, [""; 0]));
+        let trees = block_on(user.trees("diary", page.items.clone(), "author", None));
+        assert_eq!(trees.expect("they are read")[0].refs["author"].is_some(), is_seen, "{subject}");
+    }
+}
+
+const PAGES: &str = r#"
+[entity.page]
+id = "given"
+fields.author = "text?"
+fields.text   = "text"
+access.owner  = "author"
+access.read   = ["owner", "editor"]
+access.update = ["owner", "editor"]
+list.all = { facets = ["author"] }
+"#;
+
+fn pages_of_bob_and_nobody() -> Db {
+    let db = block_on(open(PAGES, Arc::new(memory_store_at(&ManualClock::new()))));
+    for page in [
+        json!({ "id": "bobs", "author": "bob", "text": "x" }),
+        json!({ "id": "nobodys", "text": "x" }),
+    ] {
+        block_on(db.create("page", &page)).expect("it is created");
+    }
+    db
+}
+
+#[test]
+fn whoever_may_not_create_does_not_learn_from_a_replacement_what_exists() {
+    let ann = pages_of_bob_and_nobody().user(User::new("ann", [""; 0]));
+    for id in ["bobs", "nobodys", "missing"] {
+        let put = block_on(ann.put("page", id, &json!({ "text": "y" })));
+        assert!(matches!(put, Err(Error::NotFound { .. })), "{id}: {put:?}");
+    }
+}
+
+#[test]
+fn what_has_no_owner_belongs_to_nobody() {
+    let ann = pages_of_bob_and_nobody().user(User::new("ann", [""; 0]));
+    assert!(block_on(ann.get("page", "nobodys")).expect("it is read").is_none());
+    check_list(&ann.list("page", "all"), Some(BTreeSet::new()));
+}
+
+#[test]
+fn whoever_may_change_all_entities_takes_none_by_replacing_it() {
+    let eve = pages_of_bob_and_nobody().user(User::new("eve", ["editor"]));
+    let put = block_on(eve.put("page", "nobodys", &json!({ "text": "y" }))).expect("it is allowed");
+    assert_eq!(put.get("author"), None);
 }

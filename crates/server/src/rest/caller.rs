@@ -27,7 +27,7 @@ pub(crate) struct Caller {
     pub(crate) is_bound: bool,
     /// The user whom the access rules of the model limit.
     pub(crate) user: Option<Arc<User>>,
-    /// When the token of a user expires, if nothing else tells.
+    /// When the token expires.
     pub(crate) expires: Option<Time>,
 }
 
@@ -63,7 +63,7 @@ impl Caller {
             return Err(Problem::new(Kind::Forbidden, detail));
         }
         let tenant = token.tenant.or(requested);
-        let (user, expires) = (token.user.map(Arc::new), None);
+        let (user, expires) = (token.user.map(Arc::new), token.expires);
         Ok(Caller { token: Some(token.id), role: token.role, tenant, is_bound, user, expires })
     }
 
@@ -178,12 +178,13 @@ fn tenant_header(headers: &HeaderMap) -> Result<Option<String>, Problem> {
     }
 }
 
-/// A tenant as a value of the model's tenant fields: a number if they are numbers.
+/// A tenant as a value of the model's tenant fields: a number if they are numbers. Each number has one text:
+/// nobody gets into the tenant `7` by the name `07`.
 fn tenant_value(model: &Model, tenant: &str) -> Value {
     let mut fields = model.entities().filter_map(|(id, _)| model.tenant_field(id));
     let is_number = fields.any(|field| matches!(field.of, FieldType::Int(_)));
     match tenant.parse::<i64>() {
-        Ok(number) if is_number => Value::from(number),
+        Ok(number) if is_number && number.to_string() == tenant => Value::from(number),
         Ok(_) | Err(_) => Value::from(tenant),
     }
 }

@@ -92,4 +92,9 @@ impl EventStream {
         };
         if self.access.holds().await { woken } else { Woken::End }
     }
+
+    /// Whether the client may have more.
+    pub(super) async fn is_allowed(&mut self) -> bool {
+        self.access.holds().await
+    }
 }

@@ -15,7 +15,7 @@ pub(super) struct StreamAccess {
     tokens: Arc<Tokens>,
     /// The id of the token; none if the request needed none, or that of an issuer.
     token: Option<String>,
-    /// When the token of an issuer expires.
+    /// When the token expires, if that is known.
     expires: Option<Time>,
     checked: Instant,
     interval: Duration,
@@ -30,32 +30,29 @@ impl StreamAccess {
         StreamAccess { tokens, token, expires, checked: Instant::now(), interval }
     }
 
-    /// Whether the token is valid; if it was checked a short time ago, it is not checked again. If it
-    /// cannot be checked, it is not valid: the client reconnects.
+    /// Whether the token is valid: it has not expired, and has not been revoked, which is not checked again
+    /// if that was done a short time ago. If it cannot be checked, it is not valid: the client reconnects.
     pub(super) async fn holds(&mut self) -> bool {
-        if !self.is_limited() || self.checked.elapsed() < self.interval {
-            return true;
-        }
-        self.checked = Instant::now();
         if self.expires.is_some_and(|expires| expires <= self.tokens.now()) {
             return false;
         }
         match &self.token {
-            Some(token) => self.tokens.is_valid(token).await.unwrap_or(false),
-            None => true,
+            Some(token) if self.checked.elapsed() >= self.interval => {
+                self.checked = Instant::now();
+                self.tokens.is_valid(token).await.unwrap_or(false)
+            }
+            Some(_) | None => true,
         }
     }
 
     /// A time, or when it is to be checked again, if that is earlier.
     pub(super) fn no_later(&self, time: Instant) -> Instant {
-        match self.is_limited() {
-            true => time.min(self.checked + self.interval),
-            false => time,
-        }
-    }
-
-    /// Whether the access can end.
-    fn is_limited(&self) -> bool {
-        self.token.is_some() || self.expires.is_some()
+        let checked_again = self.token.is_some().then(|| self.checked + self.interval);
+        // The clock of tokens may be set, so it is asked again after a while.
+        let expired = self.expires.map(|expires| {
+            let left_ms = expires.0.saturating_sub(self.tokens.now().0);
+            Instant::now() + Duration::from_millis(left_ms).min(self.interval)
+        });
+        checked_again.into_iter().chain(expired).fold(time, Instant::min)
     }
 }

@@ -78,6 +78,10 @@ impl Issuer {
     async fn verified(&self, token: &str) -> Result<Claims, Unidentified> {
         let invalid = |why: &str| Unidentified::Invalid(why.to_owned());
         let header = decode_header(token).map_err(|_| invalid("Its header cannot be read."))?;
+        // Its issuer demands that it is refused unless these are understood.
+        if header.crit.is_some() {
+            return Err(invalid("Its header has extensions that must be understood (`crit`)."));
+        }
         let (id, algorithm) = (header.kid.as_deref(), header.alg);
         let keys = self
             .keys

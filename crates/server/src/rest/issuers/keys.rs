@@ -8,7 +8,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use jsonwebtoken::jwk::{AlgorithmParameters, EllipticCurve, Jwk, JwkSet, PublicKeyUse};
+use jsonwebtoken::jwk::{
+    AlgorithmParameters, EllipticCurve, Jwk, JwkSet, KeyOperations, PublicKeyUse,
+};
 use jsonwebtoken::{Algorithm, DecodingKey};
 use keyloom::Clock;
 use serde_json::Value as Json;
@@ -222,7 +224,10 @@ fn keys(text: &[u8], source: &KeySource) -> Result<Vec<Key>, String> {
 
 fn key(jwk: &Jwk, source: &KeySource) -> Result<Option<Key>, String> {
     let is_secret = matches!(jwk.algorithm, AlgorithmParameters::OctetKey(_));
-    let is_for_signatures = !matches!(jwk.common.public_key_use, Some(PublicKeyUse::Encryption));
+    let verifies = |operations: &Vec<KeyOperations>| operations.contains(&KeyOperations::Verify);
+    let is_for_signatures =
+        matches!(jwk.common.public_key_use, None | Some(PublicKeyUse::Signature))
+            && jwk.common.key_operations.as_ref().is_none_or(verifies);
     let is_public = matches!(source, KeySource::Url(_));
     // What anybody can fetch is no secret.
     if !is_for_signatures || is_secret && is_public {

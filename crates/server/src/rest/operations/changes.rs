@@ -209,7 +209,12 @@ impl Stream {
                     return Some(frame(&event).into());
                 }
             }
-            if !self.is_full {
+            if self.is_full {
+                // There is nothing to wait for, however many pages follow.
+                if !self.out.is_allowed().await {
+                    return None;
+                }
+            } else {
                 let quiet_until = match self.reads_left {
                     0 => last + QUIET_MAX,
                     _ => Instant::now() + READ_AGAIN,

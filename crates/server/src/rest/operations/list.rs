@@ -1,7 +1,7 @@
 //! `GET /tasks`: a page of a list, or the entity with a unique value.
 
 use hyper::Method;
-use keyloom::{End, ListQuery, Page, Record, Total, Value};
+use keyloom::{End, Error, ListQuery, Page, Record, Total, Value};
 use keyloom_model::{Direction, Entity, EntityId, FieldId, FieldType, Grantees, List, Model};
 
 use super::super::call::{Call, Reply, bad_parameter, quoted};
@@ -151,8 +151,10 @@ pub(super) async fn check_path(
     for (index, field) in in_path.iter().enumerate() {
         let FieldType::Ref(target, _) = entity.field(*field).of else { continue };
         let (target, id) = (model.entity(target), call.value(index));
-        if call.db.get(&target.name, id).await?.is_none() {
-            return Err(not_found(target, id));
+        match call.db.get(&target.name, id).await {
+            // For users who can read the list and not these entities, none is missing.
+            Err(Error::Forbidden { .. }) => {}
+            found => drop(found?.ok_or_else(|| not_found(target, id))?),
         }
     }
     Ok(())

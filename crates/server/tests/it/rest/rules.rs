@@ -422,9 +422,18 @@ fn check_stream(scene: &Scene, (ask, token): (&Ask, &str), expected: &Expected, 
 fn check_others(scene: &Scene, token: &str) {
     for ask in [
         Ask::get("/changes"),
+        Ask::get("/changes/page"),
         Ask::get("/metrics"),
         Ask::get("/tokens"),
+        Ask::post("/tokens", &json!({ "role": "admin" })),
+        Ask::delete("/tokens/abcdefghijklmnop"),
+        Ask::get("/model"),
+        Ask::post("/model", &json!({ "text": "" })),
+        Ask::get(&format!("/model/rows?entity=project&id={}", scene.project)),
+        Ask::new("POST", "/verify"),
         Ask::get("/operations"),
+        Ask::get("/operations/x"),
+        Ask::delete("/operations/x"),
         Ask::patch("/projects?lead=ann", &json!({ "points": 3 })),
         Ask::delete("/projects?lead=ann"),
     ] {
@@ -560,6 +569,66 @@ fn references_to_what_a_user_cannot_see_are_not_followed() {
     let page = served.ask(&Ask::get("/notes?with=parent_note").bearer(&ann)).expect_json(200);
     assert!(!page.to_string().contains("\"author\":\"bob\""), "{page}");
     assert_eq!(served.ask(&Ask::get(&of_bob).bearer(&ann)).outcome(), "404 not-found");
+}
+
+const TOPICS: &str = r#"
+[entity.topic]
+fields.name = "text"
+
+[entity.post]
+fields.topic  = "ref topic cascade"
+fields.author = "text"
+fields.slug   = "text"
+access.owner  = "author"
+access.read   = ["owner"]
+access.create = ["owner"]
+unique = ["slug"]
+list.of    = { path = "/topics/{topic}/posts", by = "topic", access = ["everyone"] }
+list.mine  = { path = "/topics/{topic}/posts/by/{author}", by = ["topic", "author"] }
+count.of   = { path = "/topics/{topic}/count", by = "topic", access = ["everyone"] }
+list.slugs = { path = "/posts", by = "author" }
+"#;
+
+/// A list that everybody may read was refused while it was empty, because of the entity in its path.
+#[test]
+fn an_empty_list_is_answered_as_others_are() {
+    let served = Served::start(TOPICS, Setup { store: engine, ..Setup::new(Door::Closed) });
+    let admin = served.token(Role::Admin, None);
+    let ann = served.user(User::new("ann", [""; 0]));
+    let topic = json!({ "name": "it" });
+    let topic = served.ask(&Ask::post("/topics", &topic).bearer(&admin)).expect_json(201);
+    let topic = topic["id"].as_str().unwrap();
+    let get = |path: &str, token: &str| served.ask(&Ask::get(path).bearer(token));
+    // Users cannot tell whether a topic exists.
+    for id in [topic, "missing"] {
+        for path in [format!("/topics/{id}/posts"), format!("/topics/{id}/posts/by/ann")] {
+            assert_eq!(get(&path, &ann).expect_json(200)["items"], json!([]), "{path}");
+        }
+        assert_eq!(get(&format!("/topics/{id}/count"), &ann).expect_json(200)["count"], 0);
+    }
+    assert_eq!(get("/topics/missing/posts", &admin).outcome(), "404 not-found");
+}
+
+#[test]
+fn what_a_user_cannot_see_is_not_found_by_a_unique_value_either() {
+    let served = Served::start(TOPICS, Setup { store: engine, ..Setup::new(Door::Closed) });
+    let admin = served.token(Role::Admin, None);
+    let user = |subject: &str| served.user(User::new(subject, [""; 0]));
+    let (ann, bob) = (user("ann"), user("bob"));
+    let topic = served.ask(&Ask::post("/topics", &json!({ "name": "it" })).bearer(&admin));
+    let topic = topic.expect_json(201)["id"].clone();
+    let post = json!({ "topic": topic, "slug": "secret" });
+    let created = served.ask(&Ask::post("/posts", &post).bearer(&ann)).expect_json(201);
+    let find = |token: &str, slug: &str| {
+        served.ask(&Ask::get(&format!("/posts?slug={slug}")).bearer(token)).text().to_owned()
+    };
+    assert!(find(&ann, "secret").contains("\"author\":\"ann\""));
+    assert_eq!(find(&bob, "secret"), find(&bob, "missing"));
+    // A value that is taken is refused, and the answer does not tell by what.
+    let taken = served.ask(&Ask::post("/posts", &post).bearer(&bob));
+    assert_eq!(taken.outcome(), "409 taken");
+    let shown = taken.text();
+    assert!(!shown.contains(created["id"].as_str().unwrap()), "{shown}");
 }
 
 #[test]

@@ -1,17 +1,20 @@
 //! Users of an identity provider: whose tokens are accepted, and for how long.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use keyloom::User;
-use keyloom_server::{ClaimNames, IssuerOptions, Issuers, Role};
+use keyloom_server::{ClaimNames, IssuerOptions, Issuers, Limits, Role, TokenRequest};
+use keyloom_store::Time;
 use keyloom_testkit::ManualClock;
+use pollster::block_on;
 use serde_json::{Value as Json, json};
 
 use super::ask::Ask;
 use super::changes::Stream;
 use super::served::{Door, Served, Setup};
 use super::signed::{AUDIENCE, ISSUER, KeyServer, Signer, claims, encoded, issuer, key_file};
-use crate::rig::Answer;
+use crate::rig::{Answer, short_limits};
 
 const MODEL: &str = r#"
 [entity.note]
@@ -102,6 +105,13 @@ fn invalid_tokens_are_refused_with_the_reason() {
         claims
     };
     let header = |alg: &str| json!({ "alg": alg, "kid": "k" });
+    let critical = |names: Json| json!({ "alg": "HS256", "kid": "k", "crit": names, "b64": true });
+    let own = Signer::ed25519();
+    let brought = |key: Json| {
+        let algorithm = if key["kty"] == "oct" { "HS256" } else { "EdDSA" };
+        let url = "http://127.0.0.1:9/keys";
+        json!({ "alg": algorithm, "kid": key["kid"], "jwk": key, "jku": url, "x5u": url })
+    };
     // The public key, as a text and as bytes, is no secret.
     let confused = Signer::Secret(public.jwk("public").to_string().into_bytes());
     let unsigned =
@@ -131,6 +141,15 @@ fn invalid_tokens_are_refused_with_the_reason() {
         (signer.sign_as(&header("RS256"), &ann()), "no key"),
         (signer.sign_as(&header("none"), &ann()), "header"),
         (unsigned, "header"),
+        // Extensions that nobody here understands, and keys that the token brings along.
+        (signer.sign_as(&critical(json!(["b64"])), &ann()), "`crit`"),
+        (signer.sign_as(&critical(json!(["exp"])), &ann()), "`crit`"),
+        (signer.sign_as(&critical(json!([])), &ann()), "`crit`"),
+        (signer.sign_as(&critical(json!("b64")), &ann()), "header"),
+        (stranger.sign_as(&brought(stranger.jwk("k")), &ann()), "signature"),
+        (own.sign_as(&brought(own.jwk("own")), &ann()), "no key"),
+        (format!("{0}.{0}.{0}", encoded(sign(ann()).as_bytes())), "JSON Web Token"),
+        (format!("{}.x.y", sign(ann())), "JSON Web Token"),
         ("a.b.c".to_owned(), "JSON Web Token"),
         ("..".to_owned(), "JSON Web Token"),
         ("x".repeat(3000), "JSON Web Token"),
@@ -142,6 +161,34 @@ fn invalid_tokens_are_refused_with_the_reason() {
     }
     assert_eq!(notes(&served, &sign(with(ann(), "aud", json!(["x", AUDIENCE])))).status, 200);
     assert_eq!(notes(&served, &sign(with(ann(), "nbf", json!(now)))).status, 200);
+}
+
+#[test]
+fn keys_verify_what_they_are_declared_for() {
+    let (signer, other) = (Signer::secret(7), Signer::ed25519());
+    let public = Signer::ecdsa();
+    for (name, value, status) in [
+        ("use", json!("sig"), 200),
+        ("use", json!("enc"), 401),
+        ("use", json!("tls"), 401),
+        ("key_ops", json!(["sign", "verify"]), 200),
+        ("key_ops", json!(["encrypt"]), 401),
+        ("key_ops", json!([]), 401),
+        ("alg", json!("HS256"), 200),
+        ("alg", json!("HS512"), 401),
+        ("alg", json!("RSA-OAEP"), 401),
+        // A private key verifies as the public one does.
+        ("d", json!(encoded(&[1; 32])), 200),
+    ] {
+        let served = served(vec![issuer(key_file(&[
+            with(signer.jwk("k"), name, value.clone()),
+            with(public.jwk("public"), "d", json!(encoded(&[1; 32]))),
+            other.jwk("other"),
+        ]))]);
+        let answer = notes(&served, &signer.sign("k", &claims("ann")));
+        assert_eq!(answer.status, status, "{name}: {value}");
+        assert_eq!(notes(&served, &public.sign("public", &claims("ann"))).status, 200);
+    }
 }
 
 #[test]
@@ -323,6 +370,97 @@ fn a_stream_ends_when_the_token_of_its_user_expires() {
     while let Some(told) = stream.next_or_end() {
         assert_eq!(told.name, "", "nothing but comments: {told:?}");
     }
+}
+
+/// A review found that streams went on for a minute after their token had expired.
+#[test]
+fn a_stream_shows_nothing_after_its_token_has_expired() {
+    let signer = Signer::secret(7);
+    // Nothing else looks at the token within the test.
+    let limits = Limits { head_time: Duration::from_secs(600), ..short_limits() };
+    let issuers = vec![issuer(key_file(&[signer.jwk("k")]))];
+    let served = Served::start(MODEL, Setup { issuers, limits, ..Setup::new(Door::Open) });
+    let user = Some(User::new("ann", [""; 0]));
+    let expires = Some(Time(ManualClock::START.0 + 3_600_000));
+    let (role, name) = (Role::User, "test".to_owned());
+    let request = TokenRequest { role, user, tenant: None, name, expires };
+    let of_server = block_on(served.tokens.create(request)).unwrap().1;
+    let mut streams = vec![];
+    for token in [signer.sign("k", &claims("ann")), of_server] {
+        let mut stream = Stream::open(&served, &Ask::get("/notes?live=true").bearer(&token));
+        assert_eq!(stream.next_or_end().expect("a page").name, "page");
+        streams.push(stream);
+    }
+    served.rig.clock.advance_ms(3_600_000);
+    let note = json!({ "author": "ann", "text": "too late" });
+    block_on(served.db.create("note", &note)).unwrap();
+    for stream in &mut streams {
+        assert_eq!(stream.next_or_end(), None);
+    }
+}
+
+/// A review found that a stream did not look at its token as long as it had changes to catch up with.
+#[test]
+fn a_stream_that_catches_up_ends_with_its_token() {
+    let limits = Limits { head_time: Duration::from_secs(600), ..short_limits() };
+    let served = Served::start(MODEL, Setup { limits, ..Setup::new(Door::Closed) });
+    let start = block_on(served.db.newest_position()).unwrap();
+    // More than a page, and than the buffers between a server and a client that does not read.
+    let text = "x".repeat(100_000);
+    for _ in 0..400 {
+        block_on(served.db.create("note", &json!({ "author": "ann", "text": text }))).unwrap();
+    }
+    let expires = Some(Time(ManualClock::START.0 + 3_600_000));
+    let (role, user, name) = (Role::Reader, None, "test".to_owned());
+    let request = TokenRequest { role, user, tenant: None, name, expires };
+    let token = block_on(served.tokens.create(request)).unwrap().1;
+    let ask = Ask::get(&format!("/changes?after={start}")).bearer(&token);
+    let mut stream = Stream::open(&served, &ask);
+    served.rig.clock.advance_ms(3_600_000);
+    let mut count = 0;
+    while stream.next_or_end().is_some() {
+        count += 1;
+    }
+    assert!((1..400).contains(&count), "{count}");
+}
+
+/// A review found that the tenants `07` and `+7` of an identity provider were the tenant `7` here.
+#[test]
+fn a_tenant_that_is_a_number_has_one_name() {
+    let signer = Signer::secret(7);
+    let names = ClaimNames { tenant: Some("org".to_owned()), ..ClaimNames::default() };
+    let keys = key_file(&[signer.jwk("k")]);
+    let model = TENANTS.replace("\"text\"\nfields.text", "\"int\"\nfields.text");
+    let served = serve(&model, vec![IssuerOptions { claims: names, ..issuer(keys) }]);
+    let token = |tenant: Json| signer.sign("k", &with(claims("ann"), "org", tenant));
+    let create = Ask::post("/notes", &json!({ "text": "hello" }));
+    let created = served.ask(&create.bearer(&token(json!("7")))).expect_json(201);
+    assert_eq!(created["team"], 7);
+    let found = notes(&served, &token(json!(7))).expect_json(200);
+    assert_eq!(found["items"].as_array().unwrap().len(), 1);
+    for other in ["07", "+7", "007", "7.0", " 7"] {
+        let answer = notes(&served, &token(json!(other)));
+        assert_eq!(answer.outcome(), "400 tenant-needed", "{other:?}");
+    }
+}
+
+#[test]
+fn an_idempotency_key_of_one_user_replays_nothing_to_another() {
+    let signer = Signer::secret(7);
+    let served = served(vec![issuer(key_file(&[signer.jwk("k")]))]);
+    let create = Ask::post("/notes", &json!({ "text": "hello" })).header("Idempotency-Key", "1");
+    let create = |token: &str| served.ask(&create.clone().bearer(token));
+    let (ann, bob) = (signer.sign("k", &claims("ann")), signer.sign("k", &claims("bob")));
+    let admin = served.token(Role::Admin, None);
+    let of_server = served.user(User::new("ann", [""; 0]));
+    assert_eq!(create(&ann).expect_json(201)["author"], "ann");
+    assert_eq!(create(&bob).expect_json(201)["author"], "bob");
+    let replayed = create(&bob);
+    assert_eq!(replayed.header("idempotency-replayed"), Some("true"));
+    assert_eq!(replayed.expect_json(201)["author"], "bob");
+    assert_eq!(create(&of_server).header("idempotency-replayed"), None);
+    // The document has no author, which no rule adds for the admin.
+    assert_eq!(create(&admin).status, 422);
 }
 
 #[test]
