@@ -55,7 +55,7 @@ fn parts(root: &Path) -> Vec<Part> {
         Part { name: "all tests of the workspace", command: all },
         Part { name: "the remote store under faults", command: remote },
         Part { name: "judges at full size", command: judges::command(root, Size::Full) },
-        // Here and not in `ci`, which checks the links of the documents: mdBook takes minutes to install.
+        // Here and not in `ci`, which checks the links of the documents: mdBook takes 90 s of CPU time to install.
         Part { name: "the documentation site", command: book::command(root) },
         Part { name: "fuzz targets, ten minutes each", command: fuzz::command(root, "600") },
     ]

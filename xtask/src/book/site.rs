@@ -45,13 +45,16 @@ fn leads_somewhere(
     }
 }
 
-/// The values of `href` and `src`.
+/// The values of `href` and `src` of all elements. Code that a page shows has no tags: its `<` is escaped.
 fn targets(page: &str) -> Vec<&str> {
-    let of = |attribute: &'static str| {
-        page.split(attribute).skip(1).filter_map(|rest| Some(rest.split_once('"')?.0))
-    };
-    let all = [" href=\"", " src=\""].into_iter().flat_map(of);
-    all.filter(|target| !target.is_empty()).collect()
+    let tags = page.split('<').skip(1).filter_map(|rest| Some(rest.split_once('>')?.0));
+    let of_tag = |tag| [value(tag, " href=\""), value(tag, " src=\"")];
+    tags.flat_map(of_tag).flatten().filter(|target| !target.is_empty()).collect()
+}
+
+fn value<'p>(tag: &'p str, attribute: &str) -> Option<&'p str> {
+    let (_, rest) = tag.split_once(attribute)?;
+    Some(rest.split_once('"')?.0)
 }
 
 fn read(
@@ -96,6 +99,7 @@ mod tests {
         ] {
             assert_eq!(leads_somewhere(from, target, &pages, &paths), expected, "{from} {target}");
         }
-        assert_eq!(targets("<a class=\"x\" href=\"u\"><img src=\"v\">"), ["u", "v"]);
+        let page = "<a class=\"x\" href=\"u\"><img src=\"v\">&lt;img src=\"w\"&gt;";
+        assert_eq!(targets(page), ["u", "v"]);
     }
 }
