@@ -71,7 +71,9 @@ impl AlongFacets {
         loop {
             let is_full = scan.wanted() == 0;
             // Everything that is merged passes the filter, unless it tests more than facets.
-            if is_full && self.node.is_none() && streams.iter().any(|s| !s.entries.is_empty()) {
+            let head = first_of(streams, scan.part.direction).filter(|_| self.node.is_none());
+            if let (true, Some((_, position))) = (is_full, head) {
+                scan.follower = Some(scan.behind(position.clone()));
                 return Ok(End::Limit);
             }
             self.fill(scan, streams).await?;
@@ -91,7 +93,8 @@ impl AlongFacets {
             };
             before = Some(last.clone());
             let some = self.matching(scan, some).await?;
-            if is_full && !some.is_empty() {
+            if let (true, Some(first)) = (is_full, some.first()) {
+                scan.follower = Some(scan.behind(first.position.clone()));
                 return Ok(End::Limit);
             }
             if let Some(end) = scan.fetch_in_order(&some).await? {
@@ -153,6 +156,16 @@ impl AlongFacets {
     }
 }
 
+/// The stream whose first entry comes first, and its position.
+fn first_of(streams: &[Stream], direction: Direction) -> Option<(usize, &Vec<u8>)> {
+    let heads = streams.iter().enumerate();
+    let heads = heads.filter_map(|(at, stream)| Some((at, &stream.entries.front()?.position)));
+    match direction {
+        Direction::Forward => heads.min_by(|left, right| left.1.cmp(right.1)),
+        Direction::Backward => heads.max_by(|left, right| left.1.cmp(right.1)),
+    }
+}
+
 /// Takes the first entries of all streams, as long as each has one or is at its end.
 fn merged(streams: &mut [Stream], count: usize, direction: Direction) -> Vec<Entry> {
     let mut some = vec![];
@@ -160,12 +173,7 @@ fn merged(streams: &mut [Stream], count: usize, direction: Direction) -> Vec<Ent
         if streams.iter().any(|stream| stream.entries.is_empty() && !stream.is_read) {
             break;
         }
-        let heads = streams.iter().enumerate();
-        let heads = heads.filter_map(|(at, stream)| Some((at, &stream.entries.front()?.position)));
-        let first = match direction {
-            Direction::Forward => heads.min_by(|left, right| left.1.cmp(right.1)),
-            Direction::Backward => heads.max_by(|left, right| left.1.cmp(right.1)),
-        };
+        let first = first_of(streams, direction);
         let Some((at, _)) = first else { break };
         some.extend(streams[at].entries.pop_front());
     }
