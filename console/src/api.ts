@@ -1,4 +1,8 @@
 // Requests to the server: with the token and the tenant of the user, and with problems as errors.
+//
+// The console does not use a generated client. A generated client is of one model, and the console of whatever model is
+// served, which it reads when it is opened. And a generated client rounds numbers that JavaScript cannot hold, which
+// the console would then write back.
 
 import { type Json, isObject, parse, stringify } from "./json";
 

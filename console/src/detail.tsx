@@ -6,7 +6,7 @@ import { Problem, request, url } from "./api";
 import { Explain } from "./explain";
 import { EntityForm } from "./form";
 import { type Json, isObject } from "./json";
-import { Cell } from "./lists";
+import { Cell, Chips } from "./lists";
 import { useLive } from "./live";
 import { Alert, Danger, Empty, Heading, problemOf, spoken, useLoaded } from "./parts";
 import { go, link } from "./route";
@@ -89,6 +89,7 @@ function Fields({ entity, body }: { entity: Entity; body: { [name: string]: Json
 
 /** A long text as a whole, other values as in a list. */
 function Whole({ entity, name, value }: { entity: Entity; name: string; value: Json }) {
+  if (isObject(value)) return <Chips of={value} max={50} />;
   const isText = typeof value === "string" && !entity.fields.find((field) => field.name === name)?.target;
   return isText ? <span class="whole">{value}</span> : <Cell entity={entity} name={name} value={value} />;
 }

@@ -5,8 +5,10 @@ import { Numbers, Table, bytes, count, dollars, things } from "./parts";
 
 type Step = { step: string; members?: number; parts?: Step[] };
 type Reads = { best: number; worst: number };
+/** A way to find the page, with the rows that it is likely to read. */
+type Way = { step: string; rows: number; is_chosen: boolean };
 type Cost = {
-  lists: { plan: Step; bound: { rows: number; bytes: number }; one_by_one?: { tags: Reads; planned: Reads; entities: number } }[];
+  lists: { plan: Step; bound: { rows: number; bytes: number }; one_by_one?: { tags: Reads; planned: Reads; entities: number }; considered?: Way[] }[];
   rows: number;
   bytes: number;
   requests: { call: string; index: string | null; rows: number; bytes: number; read_units: number }[];
@@ -29,14 +31,24 @@ export function Explain({ page }: { page: Json }) {
           </ul>
           <p class="hint">
             At most {count(list.bound.rows)} rows and {bytes(list.bound.bytes)}, wherever in the list the page is.
-            {list.one_by_one && (
-              <>
-                {" "}
-                Not chosen: every tag on its own, {range(list.one_by_one.tags)} reads; the planned lists one by one,{" "}
-                {range(list.one_by_one.planned)} reads; then {count(list.one_by_one.entities)} entities.
-              </>
-            )}
           </p>
+          {list.considered && (
+            <Table label="Ways to find the page" head={["Ways to find the page", new Numbers("Expected rows"), "Chosen"]}>
+              {list.considered.map(({ step, rows, is_chosen }) => (
+                <tr key={step}>
+                  <td>{step}</td>
+                  <td class="number">{count(rows)}</td>
+                  <td>{is_chosen ? "chosen" : ""}</td>
+                </tr>
+              ))}
+            </Table>
+          )}
+          {list.one_by_one && (
+            <p class="hint">
+              Not chosen: every tag on its own, {range(list.one_by_one.tags)} rows; the planned lists one by one, {range(list.one_by_one.planned)} rows; then{" "}
+              {count(list.one_by_one.entities)} entities.
+            </p>
+          )}
         </section>
       ))}
       <Table label="Requests to the store" head={["Request", "Index", new Numbers("Rows"), new Numbers("Bytes"), new Numbers("Read units")]}>

@@ -7,7 +7,7 @@ import { type Json, isObject, numberOf, parse, shown, stringify } from "./json";
 import { Alert, problemOf, spoken } from "./parts";
 import type { Entity, Schema, Service } from "./service";
 
-type Document = { [name: string]: Json };
+export type Document = { [name: string]: Json };
 
 type Props = {
   service: Service;
@@ -152,7 +152,7 @@ function textOf(schema: Schema, value: Json | undefined): string {
 }
 
 /** What the user has typed, as a value. */
-function valueOf(name: string, schema: Schema, text: string): Json {
+export function valueOf(name: string, schema: Schema, text: string): Json {
   if (text === "") return isOf(schema, "string") && !isOf(schema, "null") && schema.enum === undefined ? "" : null;
   if (isMap(schema)) {
     const lines = text.split("\n").filter((line) => line.trim() !== "");

@@ -3,6 +3,7 @@
 import { useEffect, useState } from "preact/hooks";
 
 import { type Parameters, Problem, request, url } from "./api";
+import { ChangeMany, WholeList } from "./bulk";
 import { Explain } from "./explain";
 import { Export } from "./export";
 import { type Json, isObject, shown } from "./json";
@@ -133,10 +134,11 @@ function Page({ service, entity, list, parameters }: PageProps) {
           live
         </label>
         {isLive && <span class="hint" role="status">{followed.state}</span>}
+        {path !== undefined && <WholeList service={service} entity={entity} list={list} path={path} query={values.query} />}
         {path !== undefined && <Export list={list} path={path} query={values.query} name={entity.name} />}
         <span class="total" role="status">{totalOf(page)}</span>
       </div>
-      <Alert problem={isLive ? undefined : loaded.problem} />
+      <Alert problem={isLive ? undefined : loaded.problem} again={loaded.again} />
       {path === undefined ? (
         <Empty>Fill in {lacking.map(spoken).join(" and ")} to read this list.</Empty>
       ) : (
@@ -186,13 +188,13 @@ function Items({ service, entity, page, isLoading, again }: ItemsProps) {
   useEffect(() => setSelected((before) => before.filter((id) => ids.includes(id))), [ids.join()]);
   if (items.length === 0) return isLoading ? <Empty>Loading…</Empty> : <Empty>Nothing here.</Empty>;
   const columns = entity.fields.map(({ name }) => name).filter((name) => name !== "id");
-  const canDelete = service.ofOne(entity, "DELETE") !== undefined;
-  const remove = async () => {
+  const [canChange, canDelete] = ["PATCH", "DELETE"].map((method) => service.ofOne(entity, method) !== undefined);
+  const isSelectable = canChange || canDelete;
+  const apply = async (change: (id: string) => Json) => {
     try {
       for (let start = 0; start < selected.length; start += CHANGES_MAX) {
         const some = selected.slice(start, start + CHANGES_MAX);
-        const changes = some.map((id): Json => ({ delete: entity.name, id }));
-        await request("/transaction", { method: "POST", body: { changes } });
+        await request("/transaction", { method: "POST", body: { changes: some.map(change) } });
       }
       setProblem(undefined);
     } catch (error) {
@@ -211,19 +213,22 @@ function Items({ service, entity, page, isLoading, again }: ItemsProps) {
   return (
     <>
       <Alert problem={problem} />
-      {canDelete && selected.length > 0 && (
-        <div class="bar" role="status">
-          {count(selected.length)} selected
-          <Danger label="Delete" confirm={`Delete ${selected.length} of ${spoken(entity.name)}?`} act={() => void remove()} />
+      {isSelectable && selected.length > 0 && (
+        <div class="bar">
+          <span role="status">{count(selected.length)} selected</span>
+          {canChange && <ChangeMany service={service} entity={entity} label="Set a field" run={(document) => apply((id) => ({ update: entity.name, id, document }))} />}
+          {canDelete && (
+            <Danger label="Delete" confirm={`Delete ${selected.length} of ${spoken(entity.name)}?`} act={() => void apply((id) => ({ delete: entity.name, id }))} />
+          )}
         </div>
       )}
-      <Table label={`A page of ${spoken(entity.name)}`} head={[...(canDelete ? [all] : []), "id", ...columns.map(spoken)]}>
+      <Table label={`A page of ${spoken(entity.name)}`} head={[...(isSelectable ? [all] : []), "id", ...columns.map(spoken)]}>
         {items.map((item) => {
           const id = String(item["id"]);
           const select = (isIn: boolean) => setSelected((before) => (isIn ? [...before, id] : before.filter((other) => other !== id)));
           return (
             <tr key={id}>
-              {canDelete && (
+              {isSelectable && (
                 <td>
                   <input
                     type="checkbox"
@@ -249,21 +254,31 @@ function Items({ service, entity, page, isLoading, again }: ItemsProps) {
   );
 }
 
+/** The members of a value, the first of them at once. */
+export function Chips({ of, max }: { of: { [name: string]: Json }; max: number }) {
+  const [isWhole, setIsWhole] = useState(false);
+  const all = Object.entries(of);
+  return (
+    <span class="chips">
+      {(isWhole ? all : all.slice(0, max)).map(([key, value]) => (
+        <span key={key} class="chip">
+          {key}: {shown(value)}
+        </span>
+      ))}
+      {!isWhole && all.length > max && (
+        <button type="button" onClick={() => setIsWhole(true)}>
+          Show all {count(all.length)}
+        </button>
+      )}
+    </span>
+  );
+}
+
 /** The value of a field. A reference is a link; of a long text only the beginning shows. */
 export function Cell({ entity, name, value }: { entity: Entity; name: string; value: Json | undefined }) {
   const target = entity.fields.find((field) => field.name === name)?.target;
   if (typeof value === "string" && target) return <a href={link(["entity", target, value])}>{value}</a>;
-  if (isObject(value))
-    return (
-      <span class="chips">
-        {Object.entries(value).slice(0, 8).map(([key, of]) => (
-          <span key={key} class="chip">
-            {key}: {shown(of)}
-          </span>
-        ))}
-        {Object.keys(value).length > 8 && <span class="hint">and {Object.keys(value).length - 8} more</span>}
-      </span>
-    );
+  if (isObject(value)) return <Chips of={value} max={8} />;
   const text = shown(value);
   return <span class="text" title={text.length > 60 ? text.slice(0, 2000) : undefined}>{text.length > 240 ? `${text.slice(0, 240)}…` : text}</span>;
 }

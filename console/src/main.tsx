@@ -1,53 +1,54 @@
 // The console: a frame with the navigation, and the view that the address names.
 
 import { render } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 
 import { Problem, session } from "./api";
 import { ChangesView } from "./changes";
 import { NumbersView, numbersOf } from "./counts";
 import { Create, Detail } from "./detail";
+import { Frame, type Group, Side, useStartAtHeading } from "./frame";
 import { ListView } from "./lists";
 import { ModelView } from "./model";
-import { OperationsView, TokensView } from "./operations";
+import { OperationsView } from "./operations";
 import { Alert, Heading, spoken, useLoaded } from "./parts";
 import { type Route, link, useRoute } from "./route";
-import { Service } from "./service";
+import { type Entity, Service } from "./service";
+import { TokensView } from "./tokens";
+import { TransferView } from "./transfer";
 
 function Console({ title }: { title: string }) {
   const [who, setWho] = useState(0);
   const loaded = useLoaded(`service ${who}`, () => Service.load());
   const route = useRoute();
   const again = () => setWho((before) => before + 1);
-  useEffect(() => {
-    // The heading of a new view, so that keyboards and screen readers start there.
-    document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
-    scrollTo(0, 0);
-  }, [route.path.join("/"), loaded.value === undefined]);
+  useStartAtHeading(`${route.path.join("/")} ${loaded.value === undefined}`);
   const service = loaded.problem?.status === 401 ? undefined : loaded.value;
   return (
-    <>
-      <a class="skip" href="#content" onClick={(event) => {
-        event.preventDefault();
-        document.querySelector<HTMLElement>("main h1")?.focus();
-      }}>
-        Skip to the content
-      </a>
-      <header class="top">
-        <a class="brand" href="#/">
-          {title}
-        </a>
-        {service && <Who service={service} changed={again} />}
-      </header>
-      <div class="frame">
-        {/* Its place is kept while it loads, so that nothing shifts. */}
-        {service ? <Navigation service={service} route={route} /> : <div class="side" />}
-        <main id="content">
-          {service ? <View service={service} route={route} /> : <SignIn problem={loaded.problem} isLoading={loaded.isLoading} signedIn={again} />}
-        </main>
-      </div>
-    </>
+    <Frame title={title} who={service && <Who service={service} changed={again} />} side={service && <Side label="Console" groups={groups(service)} route={route} />}>
+      {service ? <View service={service} route={route} /> : <SignIn problem={loaded.problem} isLoading={loaded.isLoading} signedIn={again} />}
+    </Frame>
   );
+}
+
+/** Where one can go. */
+function groups(service: Service): Group[] {
+  const entries = (kind: string, all: Entity[]) => all.map(({ name }) => ({ path: [kind, name], label: spoken(name) }));
+  return [
+    { title: "Entities", entries: entries("entity", service.entities) },
+    { title: "Numbers", entries: entries("numbers", service.entities.filter(({ name }) => numbersOf(service, name).length > 0)) },
+    {
+      title: "Service",
+      entries: [
+        { path: ["model"], label: "Model" },
+        { path: ["changes"], label: "Live changes" },
+        { path: ["operations"], label: "Operations" },
+        { path: ["transfer"], label: "Import and backup" },
+        { path: ["tokens"], label: "Tokens" },
+        { href: "/docs", label: "API reference" },
+      ],
+    },
+  ];
 }
 
 /** The tenant that requests are for, and a way to leave. */
@@ -118,49 +119,6 @@ function SignIn({ problem, isLoading, signedIn }: { problem: Problem | undefined
   );
 }
 
-function Navigation({ service, route }: { service: Service; route: Route }) {
-  const [isOpen, setIsOpen] = useState(false);
-  const here = route.path.join("/");
-  useEffect(() => setIsOpen(false), [here, route.parameters.toString()]);
-  const item = (path: string[], label: string) => {
-    const isHere = here === path.join("/") || here.startsWith(`${path.join("/")}/`);
-    return (
-      <li key={path.join("/")}>
-        <a href={link(path)} aria-current={isHere ? "page" : undefined}>
-          {label}
-        </a>
-      </li>
-    );
-  };
-  return (
-    <nav class={isOpen ? "side open" : "side"} aria-label="Console">
-      <button type="button" class="menu" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-        Menu
-      </button>
-      <div class="items">
-        <h2>Entities</h2>
-        <ul>{service.entities.map(({ name }) => item(["entity", name], spoken(name)))}</ul>
-        {service.entities.some(({ name }) => numbersOf(service, name).length > 0) && (
-          <>
-            <h2>Numbers</h2>
-            <ul>{service.entities.filter(({ name }) => numbersOf(service, name).length > 0).map(({ name }) => item(["numbers", name], spoken(name)))}</ul>
-          </>
-        )}
-        <h2>Service</h2>
-        <ul>
-          {item(["model"], "Model")}
-          {item(["changes"], "Live changes")}
-          {item(["operations"], "Operations")}
-          {item(["tokens"], "Tokens")}
-          <li>
-            <a href="/docs">API reference</a>
-          </li>
-        </ul>
-      </div>
-    </nav>
-  );
-}
-
 function View({ service, route }: { service: Service; route: Route }) {
   const [kind, name, id] = route.path;
   const entity = name === undefined ? undefined : service.entity(name);
@@ -179,6 +137,8 @@ function View({ service, route }: { service: Service; route: Route }) {
       return <ChangesView service={service} />;
     case "operations":
       return <OperationsView service={service} />;
+    case "transfer":
+      return <TransferView service={service} />;
     case "tokens":
       return <TokensView />;
     case undefined:

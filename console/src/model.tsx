@@ -3,6 +3,7 @@
 import { useState } from "preact/hooks";
 
 import { Problem, request } from "./api";
+import { Costs } from "./cost";
 import { type Json, isObject } from "./json";
 import { Alert, Heading, Numbers, Table, problemOf, spoken } from "./parts";
 import { Picture } from "./picture";
@@ -49,19 +50,13 @@ function Declared({ service, entity }: { service: Service; entity: Entity }) {
             </td>
             <td>
               <a href={`/docs#${operation.id}`}>{operation.summary}</a>
-              <p class="hint">{costOf(operation.description)}</p>
             </td>
           </tr>
         ))}
       </Table>
+      <Costs key={entity.name} service={service} entity={entity} />
     </section>
   );
-}
-
-/** The sentences of a description that are about cost. */
-function costOf(description: string): string {
-  const sentences = description.split(/(?<=\.)\s+/);
-  return sentences.filter((sentence) => /\b(reads?|rows|units?|writes?)\b/i.test(sentence)).slice(0, 2).join(" ");
 }
 
 type Compared = {

@@ -35,11 +35,16 @@ export function problemOf(error: unknown): Problem {
 }
 
 /** Why something does not work. It is announced by screen readers. */
-export function Alert({ problem }: { problem: Problem | undefined }) {
+export function Alert({ problem, again }: { problem: Problem | undefined; again?: () => void }) {
   if (problem === undefined) return null;
   return (
     <p class="alert" role="alert">
-      <strong>{problem.code}</strong> {problem.message}
+      <strong>{problem.code}</strong> {problem.message}{" "}
+      {again && (
+        <button type="button" onClick={again}>
+          Try again
+        </button>
+      )}
     </p>
   );
 }
@@ -134,6 +139,15 @@ export function bytes(number: number): string {
   let unit = 0;
   for (; number >= 1000 && unit < units.length - 1; unit += 1) number /= 1000;
   return `${unit === 0 ? count(number) : number.toPrecision(3)} ${units[unit]}`;
+}
+
+/** A time in seconds, in the unit that suits it. */
+export function duration(seconds: number): string {
+  if (seconds === 0) return "0 s";
+  if (seconds < 0.001) return `${(seconds * 1e6).toPrecision(3)} µs`;
+  if (seconds < 1) return `${(seconds * 1000).toPrecision(3)} ms`;
+  if (seconds < 120) return `${seconds.toPrecision(3)} s`;
+  return seconds < 7200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3600)} h`;
 }
 
 /** A cheap request costs a fraction of a cent: the price of a million is easier to compare. */

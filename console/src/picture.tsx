@@ -62,7 +62,20 @@ export function Picture({ entities, chosen }: { entities: Entity[]; chosen: stri
   const height = Math.max(...boxes.map(({ y, height }) => y + height)) + 20;
   const [view, setView] = useState<View>({ x: 0, y: 0, scale: 1 });
   const dragged = useRef<{ x: number; y: number } | undefined>(undefined);
-  const zoom = (factor: number) => setView((before) => ({ ...before, scale: Math.min(4, Math.max(0.25, before.scale * factor)) }));
+  /** The middle stays where it is. */
+  const zoom = (factor: number) =>
+    setView((before) => {
+      const scale = Math.min(8, Math.max(0.5, before.scale * factor));
+      const shift = (1 / before.scale - 1 / scale) / 2;
+      return { x: before.x + width * shift, y: before.y + height * shift, scale };
+    });
+  /** Shows a box that a keyboard has reached. */
+  const reveal = (box: Box) =>
+    setView((before) => {
+      const [seen, far] = [{ width: width / before.scale, height: height / before.scale }, { x: box.x + WIDTH, y: box.y + box.height }];
+      const isSeen = box.x >= before.x && box.y >= before.y && far.x <= before.x + seen.width && far.y <= before.y + seen.height;
+      return isSeen ? before : { ...before, x: (box.x + far.x - seen.width) / 2, y: (box.y + far.y - seen.height) / 2 };
+    });
   const arrows = boxes.flatMap((box) =>
     box.entity.fields.flatMap(({ target, name }, index) => {
       const to = boxes.find(({ entity }) => entity.name === target);
@@ -92,10 +105,18 @@ export function Picture({ entities, chosen }: { entities: Entity[]; chosen: stri
         }}
         onPointerMove={(event) => {
           const from = dragged.current;
-          if (from === undefined) return;
+          if (from === undefined || event.buttons === 0) return;
+          // The picture keeps its proportions: the narrower side decides.
+          const { clientWidth, clientHeight } = event.currentTarget;
+          const unit = Math.max(width / clientWidth, height / clientHeight);
           const [x, y] = [event.clientX - from.x, event.clientY - from.y];
           dragged.current = { x: event.clientX, y: event.clientY };
-          setView((before) => ({ ...before, x: before.x - x / before.scale, y: before.y - y / before.scale }));
+          setView((before) => ({ ...before, x: before.x - (x * unit) / before.scale, y: before.y - (y * unit) / before.scale }));
+        }}
+        onWheel={(event) => {
+          if (!event.ctrlKey) return;
+          event.preventDefault();
+          zoom(event.deltaY < 0 ? 1.1 : 0.9);
         }}
         onPointerUp={() => {
           dragged.current = undefined;
@@ -113,20 +134,20 @@ export function Picture({ entities, chosen }: { entities: Entity[]; chosen: stri
           <path key={key} d={path} class={isParent ? "arrow parent" : "arrow"} marker-end="url(#tip)" />
         ))}
         {boxes.map((box) => (
-          <Drawn key={box.entity.name} box={box} isChosen={box.entity.name === chosen} />
+          <Drawn key={box.entity.name} box={box} isChosen={box.entity.name === chosen} reveal={() => reveal(box)} />
         ))}
       </svg>
       <figcaption class="hint">
-        A bold arrow leads to the parent. Open a box with a click or with Enter; drag to move the picture.
+        A bold arrow leads to the parent. Open a box with a click or with Enter; drag to move the picture, zoom with the buttons or with Ctrl and the wheel.
       </figcaption>
     </figure>
   );
 }
 
-function Drawn({ box, isChosen }: { box: Box; isChosen: boolean }) {
+function Drawn({ box, isChosen, reveal }: { box: Box; isChosen: boolean; reveal: () => void }) {
   const { entity, lines, x, y, height } = box;
   return (
-    <a class={isChosen ? "box chosen" : "box"} href={link(["model", entity.name])}>
+    <a class={isChosen ? "box chosen" : "box"} href={link(["model", entity.name])} onFocus={reveal}>
       <rect x={x} y={y} width={WIDTH} height={height} rx={8} />
       <text x={x + 12} y={y + 21} class="name">
         {cut(entity.name, 22)}

@@ -41,6 +41,8 @@ export type Operation = {
   description: string;
   parameters: Parameter[];
   body: Schema | undefined;
+  /** An example of the body. */
+  example: Json;
 };
 
 export type Field = { name: string; type: string; target: string | null };
@@ -137,11 +139,12 @@ type DocumentOperation = {
   summary?: string;
   description?: string;
   parameters?: Parameter[];
-  requestBody?: { content: { [type: string]: { schema: Schema } } };
+  requestBody?: { content: { [type: string]: { schema: Schema; example?: Json } } };
 };
 
 function operationOf(path: string, method: string, operation: DocumentOperation): Operation {
   const content = operation.requestBody?.content ?? {};
+  const body = content["application/json"] ?? Object.values(content)[0];
   return {
     id: operation.operationId,
     method: method.toUpperCase(),
@@ -150,7 +153,8 @@ function operationOf(path: string, method: string, operation: DocumentOperation)
     summary: operation.summary ?? "",
     description: operation.description ?? "",
     parameters: operation.parameters ?? [],
-    body: (content["application/json"] ?? Object.values(content)[0])?.schema,
+    body: body?.schema,
+    example: body?.example ?? null,
   };
 }
 

@@ -2,13 +2,13 @@
 
 import { useState } from "preact/hooks";
 
-import { request, url } from "./api";
+import { type Parameters, type Problem, request, url } from "./api";
 import { type Json, isObject, shown } from "./json";
-import { Alert, count, spoken, useLoaded } from "./parts";
+import { Alert, count, problemOf, spoken, useLoaded } from "./parts";
 import type { Values as Chosen } from "./filters";
 import { type Operation, type Service, filled, itemsOf } from "./service";
 
-/** How many values of each kind are shown. */
+/** How many values of each kind are shown at once. */
 const LIMIT = 12;
 
 type Props = { service: Service; list: Operation; values: Chosen; change: (values: Chosen) => void };
@@ -32,33 +32,39 @@ type ShownProps = Props & { facets: Operation | undefined; tags: Operation | und
 function Shown({ list, values, change, facets, tags }: ShownProps) {
   const path = filled(list.path, values.path);
   const [tagKey, setTagKey] = useState<string | undefined>();
-  const takes = (operation: Operation, name: string) => operation.parameters.some((parameter) => parameter.name === name);
-  const query = (operation: Operation): [string, string][] => [...values.query.filter(([name]) => takes(operation, name)), ["limit", String(LIMIT)]];
-  const loaded = useLoaded(`${path} ${JSON.stringify(values.query)} ${tagKey}`, async (signal) => {
-    if (path === undefined) return { facets: null, tags: null };
-    const ofTags = tagKey === undefined ? `${path}/tags` : `${path}/tags/${encodeURIComponent(tagKey)}`;
-    return {
-      facets: facets ? await request(url(`${path}/facets`, query(facets)), { signal }) : null,
-      tags: tags ? await request(url(ofTags, query(tags)), { signal }) : null,
-    };
+  const query = (operation: Operation) => values.query.filter(([name]) => operation.parameters.some((parameter) => parameter.name === name));
+  const ofFacets = useLoaded(`${path} ${JSON.stringify(values.query)}`, async (signal) => {
+    if (path === undefined || facets === undefined) return null;
+    const answer = await request(url(`${path}/facets`, [...query(facets), ["limit", String(LIMIT)]]), { signal });
+    return isObject(answer) && isObject(answer["facets"]) ? answer["facets"] : null;
   });
   const add = (name: string, value: string) => {
     const others = values.query.filter(([other, given]) => other !== name || (name === "tag" && given !== value));
     change({ ...values, query: [...others, [name, value]] });
   };
-  const ofFacets: Json = isObject(loaded.value?.facets) ? (loaded.value.facets["facets"] ?? null) : null;
+  if (path === undefined) return null;
+  const tagPath = tagKey === undefined ? `${path}/tags` : `${path}/tags/${encodeURIComponent(tagKey)}`;
   return (
     <>
-      <Alert problem={loaded.problem} />
+      <Alert problem={ofFacets.problem} />
       <div class="columns">
-        {isObject(ofFacets) &&
-          Object.entries(ofFacets).map(([facet, page]) => (
-            <Counted key={facet} title={spoken(facet)} items={itemsOf(page)} choose={(value) => add(facet, escaped(value))} />
-          ))}
+        {Object.entries(ofFacets.value ?? {}).map(([facet, page]) => (
+          <Counted
+            key={`${facet} ${JSON.stringify(values.query)}`}
+            title={spoken(facet)}
+            path={`${path}/facets/${encodeURIComponent(facet)}`}
+            query={facets ? query(facets) : []}
+            first={page}
+            choose={(value) => add(facet, escaped(value))}
+          />
+        ))}
         {tags && (
           <Counted
+            key={`${tagKey} ${JSON.stringify(values.query)}`}
             title={tagKey === undefined ? "tag keys" : `tags ${tagKey}`}
-            items={itemsOf(loaded.value?.tags ?? null)}
+            path={tagPath}
+            query={query(tags)}
+            isSearched
             back={tagKey === undefined ? undefined : () => setTagKey(undefined)}
             choose={(value) => (tagKey === undefined ? setTagKey(value) : add("tag", `${tagEscaped(tagKey)}:${tagEscaped(value)}`))}
           />
@@ -68,10 +74,38 @@ function Shown({ list, values, change, facets, tags }: ShownProps) {
   );
 }
 
-type CountedProps = { title: string; items: { [name: string]: Json }[]; choose: (value: string) => void; back?: (() => void) | undefined };
+type CountedProps = {
+  title: string;
+  path: string;
+  query: Parameters;
+  /** The first page, if it is there already. */
+  first?: Json;
+  /** Whether the beginning of values can be searched for. */
+  isSearched?: boolean;
+  choose: (value: string) => void;
+  back?: (() => void) | undefined;
+};
 
-function Counted({ title, items, choose, back }: CountedProps) {
+/** Values with their numbers: the first of them, and more on request. There may be any number. */
+function Counted({ title, path, query, first, isSearched, choose, back }: CountedProps) {
+  const [prefix, setPrefix] = useState("");
+  const [more, setMore] = useState<Json[]>([]);
+  const [problem, setProblem] = useState<Problem | undefined>();
+  const search: Parameters = prefix === "" ? [] : [["prefix", prefix]];
+  const loaded = useLoaded(`${path} ${prefix}`, async (signal) => first ?? request(url(path, [...query, ...search, ["limit", String(LIMIT)]]), { signal }));
+  const pages: Json[] = [first ?? loaded.value ?? null, ...more];
+  const items = pages.flatMap(itemsOf);
+  const last = pages[pages.length - 1];
+  const next = isObject(last) && typeof last["next"] === "string" ? last["next"] : undefined;
   const most = Math.max(1, ...items.map((item) => Number(item["count"])));
+  const load = async (cursor: string) => {
+    try {
+      const page = await request(url(path, [...query, ...search, ["limit", "100"], ["cursor", cursor]]));
+      setMore((before) => [...before, page]);
+    } catch (error) {
+      setProblem(problemOf(error));
+    }
+  };
   return (
     <section class="counted" aria-label={title}>
       <h2 class="small">
@@ -82,6 +116,19 @@ function Counted({ title, items, choose, back }: CountedProps) {
           </button>
         )}
       </h2>
+      {isSearched && (
+        <input
+          type="search"
+          aria-label={`${title} that begin with`}
+          placeholder="begins with"
+          value={prefix}
+          onInput={(event) => {
+            setPrefix(event.currentTarget.value);
+            setMore([]);
+          }}
+        />
+      )}
+      <Alert problem={problem ?? loaded.problem} />
       <ul>
         {items.map((item) => {
           const value = shown(item["value"] ?? item["key"]);
@@ -96,7 +143,12 @@ function Counted({ title, items, choose, back }: CountedProps) {
           );
         })}
       </ul>
-      {items.length === 0 && <p class="hint">none</p>}
+      {next !== undefined && (
+        <button type="button" onClick={() => void load(next)}>
+          More
+        </button>
+      )}
+      {items.length === 0 && <p class="hint">{loaded.isLoading ? "Loading…" : "none"}</p>}
     </section>
   );
 }

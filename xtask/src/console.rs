@@ -9,7 +9,7 @@ use crate::commands::succeed;
 /// Where the sources are.
 const SOURCES: &str = "console";
 /// Where the server includes the result.
-const RESULT: &str = "crates/server/src/rest/console";
+const RESULT: &str = "crates/server/src/console";
 
 pub(crate) fn run(root: &Path) -> ExitCode {
     let sources = root.join(SOURCES);

@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom::Db;
 use keyloom::events::Handlers;
+use keyloom_dynamodb::Consumption;
 use keyloom_server::{AdminToken, Issuers, Limits, Rest, RestOptions, Server, Tokens};
+use keyloom_store::Engine;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 
@@ -55,6 +57,12 @@ pub fn serve_arguments(command: clap::Command) -> clap::Command {
     let command = listen::arguments(command.arg(data), listen, &default_limits());
     let command = command.arg(pages::argument()).arg(admin_token::argument());
     let command = command.arg(issuers::argument());
+    let backups = Arg::new("backup-dir").long("backup-dir").value_name("DIR");
+    let backups = backups.value_parser(value_parser!(PathBuf)).help(
+        "Folder, created if missing, into which administrators may back up\n\
+         the data from the console [default: they may not]",
+    );
+    let command = command.arg(backups);
     let older = Arg::new("allow-older-model").long("allow-older-model").action(ArgAction::SetTrue);
     let older = older.help("Replace the newer model that the table has by this one");
     source::remote_arguments(command).arg(older.requires("dynamodb"))
@@ -91,9 +99,8 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
         handlers.check(&db).map_err(|error| error.to_string())?;
     }
     let pages = [pages, pages::named(arguments)?].concat();
-    let name_of_service = served.name.to_owned();
-    let options =
-        RestOptions { name: name_of_service, closed, pages, engine: engine.clone(), consumption };
+    let options = rest_options(served.name, engine.as_ref(), consumption, arguments)?;
+    let options = RestOptions { closed, pages, ..options };
     let rest = Rest::new(db.clone(), tokens.clone(), routes, options.clone())?;
     let serve_again = Box::new(rest.reload());
     let greeting = rest.greeting();
@@ -137,6 +144,35 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     }
     print("Stopped.");
     engine.map_or(Ok(()), close)
+}
+
+/// How a model is served, without what an application adds to it.
+fn rest_options(
+    name: &str,
+    engine: Option<&Arc<Engine>>,
+    consumption: Option<Arc<Consumption>>,
+    arguments: &ArgMatches,
+) -> Result<RestOptions, String> {
+    Ok(RestOptions {
+        name: name.to_owned(),
+        engine: engine.cloned(),
+        backup_folder: backup_folder(arguments, engine.is_some())?,
+        consumption,
+        ..RestOptions::default()
+    })
+}
+
+/// The folder for backups, which only a data directory can have.
+fn backup_folder(arguments: &ArgMatches, is_engine: bool) -> Result<Option<PathBuf>, String> {
+    // Not every command that serves takes it.
+    let folder = arguments.try_get_one::<PathBuf>("backup-dir").ok().flatten();
+    match folder {
+        Some(_) if !is_engine => {
+            Err("--backup-dir needs a data directory: DynamoDB makes backups of its own."
+                .to_owned())
+        }
+        folder => Ok(folder.cloned()),
+    }
 }
 
 /// Opens the tokens, creates the configured one, and trusts the configured issuers.

@@ -1,13 +1,16 @@
 //! `keyloom chart`: what a model compiles to: entities, access patterns with keys and costs, and the
 //! table with sample rows.
 //!
-//! `sheet` decides what is in a chart; `terminal`, `markdown`, `svg` and `json` only render it.
+//! `sheet` decides what is in a chart; `terminal`, `markdown`, `svg`, `entities`, `page` and `json` only
+//! render it.
 
 mod cost;
+mod entities;
 pub(crate) mod grid;
 mod json;
 mod markdown;
 mod notation;
+mod page;
 mod pattern;
 mod sample;
 mod sheet;
@@ -30,7 +33,8 @@ pub(crate) const COMMAND: Command = Command { name: "chart", describe, run };
 const EXAMPLES: &str = "\
 A key is a sequence of parts: {field} is the value of a field, -{field} sorts in descending order.
 PK and SK are the keys of the table, L0P and L0S those of its first index, and so on. Costs are for
-entities of 1 KB and pages of 20: rows read or written, and DynamoDB capacity units.
+entities of 1 KB and pages of 20: rows read or written, and DynamoDB capacity units. A query keeps
+rows for itself: so many write units are the cost of having it, for each entity that is created.
 
 Examples:
   keyloom chart apps/oncall/model.toml
@@ -41,6 +45,12 @@ Examples:
 
   keyloom chart apps/oncall/model.toml --format svg --output oncall.svg
       Draw the table and its indexes with sample rows
+
+  keyloom chart apps/oncall/model.toml --format entities --output entities.svg
+      Draw the entities with their fields, queries and references
+
+  keyloom chart apps/oncall/model.toml --format html --output oncall.html
+      Write an interactive page: entities to click, queries and costs to search and sort
 
   keyloom chart apps/oncall/model.toml --json
       Print the same as JSON";
@@ -53,7 +63,7 @@ fn describe(command: clap::Command) -> clap::Command {
             Arg::new("format")
                 .long("format")
                 .value_name("FORMAT")
-                .value_parser(["terminal", "markdown", "svg"])
+                .value_parser(["terminal", "markdown", "svg", "entities", "html"])
                 .default_value("terminal")
                 .help("Output format"),
         )
@@ -72,6 +82,8 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
         _ if arguments.get_flag("json") => json::draw(&sheet),
         Some("markdown") => markdown::draw(&sheet),
         Some("svg") => svg::draw(&sheet, &layout),
+        Some("entities") => entities::draw(&sheet),
+        Some("html") => page::draw(&sheet),
         Some(_) | None => terminal::draw(&sheet),
     };
     let mut output = open_output(arguments.get_one::<PathBuf>("output").map(PathBuf::as_path))?;

@@ -87,6 +87,7 @@ fn format_reads(explained: &Item) -> String {
         if list.get("one_by_one").is_some() {
             text.push_str(&one_by_one(&object(list, "one_by_one")));
         }
+        text.push_str(&considered(list));
     }
     text.push_str(&actual(explained));
     for read in objects(explained, "requests") {
@@ -103,6 +104,19 @@ fn format_reads(explained: &Item) -> String {
         "On DynamoDB: {units} read units, ${dollars:.2} per million requests.\n"
     ));
     text
+}
+
+/// The other ways to find the page, with what they are likely to read.
+fn considered(list: &Item) -> String {
+    let ways = objects(list, "considered").into_iter();
+    let others = ways.filter(|way| way.get("is_chosen") != Some(&Value::Bool(true)));
+    let line = |way: &Item| format!("  {:>9} rows  {}\n", get(way, "rows"), get(way, "step"));
+    let lines: String = others.map(line).collect();
+    if lines.is_empty() {
+        lines
+    } else {
+        format!("Not chosen, if matches are spread evenly:\n{lines}")
+    }
 }
 
 /// The reads of an intersection that takes one id at a time, for comparison.

@@ -24,7 +24,7 @@ mod write;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub use keyloom_query::{Explanation, ListReads, OneByOne, Plan, StoreRead};
+pub use keyloom_query::{Considered, Explanation, ListReads, OneByOne, Plan, StoreRead};
 use keyloom_query::{Metered, Reader};
 use keyloom_store::Store;
 

@@ -9,6 +9,7 @@ use keyloom_model::{Entity, Layout, PostingKey};
 use keyloom_value::{KeyBytes, Value};
 
 use crate::chunks::ChunkView;
+use crate::considered::{Considered, considered};
 use crate::facets::Prefix;
 use crate::hidden::Hidden;
 use crate::nodes::{Outline, Search, Sizes, Step};
@@ -39,6 +40,8 @@ pub struct Explanation {
     pub bound: Budget,
     /// What reading every list id by id would cost, if the filter is an AND of tags.
     pub one_by_one: Option<OneByOne>,
+    /// The ways in which it could have been found, the cheapest first, if there was a choice.
+    pub considered: Vec<Considered>,
 }
 
 /// What it would cost to read every list id by id from its start until the page is full. It depends on
@@ -114,8 +117,9 @@ pub(crate) async fn explain(
     first.iter().for_each(|node| node.posting_lists(&mut planned));
     survey.learn(&planned).await?;
     let one_by_one = survey.one_by_one(&planned).await?;
+    let considered = considered(&mut survey.search, request, ran.strategies()).await?;
     let drawing = Drawing { layout: reader.layout, request, known: &survey.known };
-    Ok(Explanation { plan: drawing.draw(ran.strategies()), bound: budget, one_by_one })
+    Ok(Explanation { plan: drawing.draw(ran.strategies()), bound: budget, one_by_one, considered })
 }
 
 /// Draws a record.

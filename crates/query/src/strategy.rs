@@ -13,6 +13,7 @@ mod ran;
 mod small_set;
 
 pub(crate) use chosen::Chosen;
+pub(crate) use cost::Estimate;
 pub use ran::Ran;
 
 /// How to find the matches of a filter. The result is the same.

@@ -18,6 +18,7 @@
 mod app;
 mod base64;
 mod config;
+mod console;
 mod dynamodb;
 mod error;
 mod fair;

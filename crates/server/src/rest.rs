@@ -3,11 +3,11 @@
 mod access;
 mod admin_token;
 mod app;
+mod backups;
 mod call;
 mod caller;
 mod change_signal;
 mod closed_steps;
-mod console;
 mod copied_tokens;
 mod current;
 mod docs;

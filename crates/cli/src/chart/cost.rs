@@ -36,22 +36,30 @@ pub(super) fn count(count: &Count) -> Cost {
 /// The first page of a leaderboard: index rows alone, one more than requested.
 pub(super) const BOARD_PAGE: Cost = Cost { rows: 11, units: 0.5 };
 
+/// The counters of a leaderboard to which an entity adds.
+pub(super) const BOARD_COUNTERS: u64 = 5;
+
 /// The counters to which an entity adds. A leaderboard counts as the prefix counts of a score with
 /// four digits.
 fn counters(entity: &Entity) -> u64 {
-    let boards = 5 * entity.boards.len() as u64;
+    let boards = BOARD_COUNTERS * entity.boards.len() as u64;
     let of_count = |count: &Count| count.counters() as u64;
     entity.counts.iter().map(of_count).fold(boards, u64::saturating_add)
 }
 
 /// A page of a list: index rows, one more than requested, and the rows that they point to.
 pub(super) fn list_page(template: &KeyTemplate, own: &KeyTemplate, entity: &Entity) -> Cost {
+    let Cost { rows, units } = index_page(template, own, entity);
+    Cost { rows: rows + PAGE, units: units + PAGE as f64 }
+}
+
+/// The index rows of a page: one more than requested.
+pub(super) fn index_page(template: &KeyTemplate, own: &KeyTemplate, entity: &Entity) -> Cost {
     let bytes = |parts: &[KeyPart]| parts.iter().map(|part| part_bytes(part, entity)).sum::<u64>();
     let keys = [&template.partition, &template.sort, &own.partition, &own.sort];
     let names = 2 * (2 + 3);
     let entry = keys.iter().map(|parts| bytes(parts)).sum::<u64>() + names;
-    let index = units((PAGE + 1) * entry) / 2.0;
-    Cost { rows: PAGE + 1 + PAGE, units: index + PAGE as f64 }
+    Cost { rows: PAGE + 1, units: units((PAGE + 1) * entry) / 2.0 }
 }
 
 /// A parent with a page of children. Children of all kinds are adjacent to it and need one query;
@@ -65,6 +73,20 @@ pub(super) fn with_children(is_adjacent: bool) -> Cost {
     Cost { rows, units }
 }
 
+/// The write units of this many rows or index entries that a query keeps of an entity, when one is created.
+/// All rows are of one transaction, which costs twice as much as a single write.
+pub(super) fn kept(layout: &Layout, id: EntityId, rows: u64) -> f64 {
+    let times = if rows_created(layout, id) > 1 { 2 } else { 1 };
+    (times * rows) as f64
+}
+
+/// The rows that creating an entity writes. The target of each new reference is checked in the transaction.
+fn rows_created(layout: &Layout, id: EntityId) -> u64 {
+    let entity = layout.model().entity(id);
+    let (guards, links) = (entity.uniques.len() as u64, layout.references().of(id).len() as u64);
+    1 + guards + 2 * links + counters(entity)
+}
+
 /// The writes of an entity, with their costs.
 pub(super) fn writes(layout: &Layout, id: EntityId) -> Vec<(&'static str, Cost)> {
     let entity = layout.model().entity(id);
@@ -75,8 +97,7 @@ pub(super) fn writes(layout: &Layout, id: EntityId) -> Vec<(&'static str, Cost)>
         (entity.lists.len() + facets + ranks) as u64 + u64::from(entity.expires.is_some());
     let copies = u64::from(entity.parent.is_some());
     let counters = counters(entity);
-    // The target of each new reference is checked in the transaction.
-    let create = written(1 + guards + 2 * links + counters, entries);
+    let create = written(rows_created(layout, id), entries);
     let plain = written(1 + copies, 0);
     let worst = written(layout.rows_max(id) as u64, 2 * entries);
     let rows = 1 + guards + links + counters;

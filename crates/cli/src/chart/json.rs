@@ -55,13 +55,19 @@ fn pattern(pattern: &Pattern) -> Value {
             item
         }
     };
+    if let Some(keeps) = pattern.keeps {
+        item.insert("write_units", decimal(keeps));
+    }
     item.insert("question", pattern.query.as_str());
     item.insert("request", pattern.request.as_str());
     Value::M(item)
 }
 
 fn cost_item(cost: Cost) -> Item {
-    // Units are multiples of 0.5, which decimals represent exactly.
-    let units = format!("{}", cost.units).parse().map_or(Value::Null, Value::N);
-    Item::from([("rows", Value::from(cost.rows)), ("units", units)])
+    Item::from([("rows", Value::from(cost.rows)), ("units", decimal(cost.units))])
+}
+
+/// Units are multiples of 0.5, which decimals represent exactly.
+fn decimal(units: f64) -> Value {
+    format!("{units}").parse().map_or(Value::Null, Value::N)
 }

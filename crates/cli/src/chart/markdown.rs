@@ -8,7 +8,8 @@ pub(super) fn draw(sheet: &Sheet) -> String {
     text += "\nA key is a sequence of parts: literal words and numbers, `{field}` for the value of a field, \
              `-{field}` for one in\ndescending order. PK and SK are the keys of the table, L0P and \
              L0S those of its first index, and so on.\nCosts are for entities of 1 KB and pages of \
-             20: rows read or written, and DynamoDB capacity units.\n";
+             20: rows read or written, and DynamoDB capacity units. A query *keeps* so many write units for\neach entity \
+             that is created.\n";
     for entity in &sheet.entities {
         text += &format!(
             "\n## {}\n\n`{}`: {}.\n",
@@ -65,8 +66,9 @@ fn fields(entity: &EntitySheet) -> String {
 
 fn reads(entity: &EntitySheet) -> String {
     let mut text =
-        "\n| query | request | key | rows | units |\n|---|---|---|---:|---:|\n".to_owned();
-    for Pattern { query, request, access } in &entity.patterns {
+        "\n| query | request | key | rows | units | keeps |\n|---|---|---|---:|---:|---:|\n"
+            .to_owned();
+    for Pattern { query, request, access, keeps } in &entity.patterns {
         let (key, rows, units) = match access {
             Access::Sets | Access::Missing => {
                 (access.note().to_owned(), "–".to_owned(), "–".to_owned())
@@ -78,7 +80,9 @@ fn reads(entity: &EntitySheet) -> String {
             }
         };
         let query = escape(query);
-        text += &format!("| {query} | {} | {key} | {rows} | {units} |\n", code(request));
+        let (request, keeps) =
+            (code(request), keeps.map_or_else(|| "–".to_owned(), |units| units.to_string()));
+        text += &format!("| {query} | {request} | {key} | {rows} | {units} | {keeps} |\n");
     }
     text
 }

@@ -15,6 +15,9 @@ pub(super) struct Pattern {
     /// The HTTP request.
     pub(super) request: String,
     pub(super) access: Access,
+    /// The write units that it adds to the creation of an entity; none if it needs no rows of its own, or
+    /// shares them with others.
+    pub(super) keeps: Option<f64>,
 }
 
 /// How a pattern reads its rows.
@@ -79,7 +82,8 @@ impl Patterns<'_> {
     fn get(&self) -> Pattern {
         let keys = self.row(Reason::Own).map(|template| self.in_table(&template, cost::GET));
         let request = format!("GET {}/{{id}}", self.entity.path);
-        Pattern { query: "get by id".to_owned(), request, access: Access::keys(keys) }
+        let keeps = Some(cost::kept(self.layout, self.id, 1));
+        Pattern { query: "get by id".to_owned(), request, access: Access::keys(keys), keeps }
     }
 
     fn unique(&self, id: keyloom_model::UniqueId, unique: &Unique) -> Pattern {
@@ -91,6 +95,7 @@ impl Patterns<'_> {
             query: format!("find by {}", names.join(", ")),
             request: format!("GET {}?{}", self.entity.path, asked.join("&")),
             access: Access::keys(template.map(|template| self.in_table(&template, cost::FIND))),
+            keeps: Some(cost::kept(self.layout, self.id, 1)),
         }
     }
 
@@ -117,6 +122,7 @@ impl Patterns<'_> {
                 query: format!("with each {}", names.join(" and ")),
                 request: format!("GET {}/{{id}}?with={}", self.entity.path, relations.join(",")),
                 access: Access::Keys(keys),
+                keeps: None,
             }
         };
         let mut patterns = vec![];
@@ -152,25 +158,38 @@ impl Patterns<'_> {
                 sort: (slot.sort().as_str().to_owned(), sort),
                 cost,
             })),
+            keeps: Some(cost::kept(self.layout, self.id, 1)),
         }
     }
 
-    fn facets(&self, id: keyloom_model::ListId, list: &List) -> Option<Pattern> {
+    /// A page of a list by facets: of one combination of their values, and what each further one adds.
+    fn facets(&self, id: keyloom_model::ListId, list: &List) -> Vec<Pattern> {
         let names: Vec<&str> = list.facets.iter().map(|field| self.name(*field)).collect();
-        let asked: Vec<String> = names.iter().map(|name| format!("{name}=…")).collect();
-        let template = self.layout.templates().facet(self.id, id)?;
-        let slot = self.layout.facets().slot(self.id, id)?;
+        let (templates, facets) = (self.layout.templates(), self.layout.facets());
+        let (Some(template), Some(slot), Some(own)) =
+            (templates.facet(self.id, id), facets.slot(self.id, id), self.row(Reason::Own))
+        else {
+            return vec![];
+        };
         let (partition, sort) = self.keys(&template);
-        let keys = self.row(Reason::Own).map(|own| KeyAccess {
-            partition: (slot.partition().as_str().to_owned(), partition),
-            sort: (slot.sort().as_str().to_owned(), sort),
-            cost: cost::list_page(&template, &own, self.entity),
-        });
-        Some(Pattern {
-            query: format!("list {} filtered by {}", list.name, names.join(", ")),
-            request: with_parameters(self.list_request(list), &asked),
-            access: Access::keys(keys),
-        })
+        let pattern = |query: &str, values: &str, cost: Cost| {
+            let asked: Vec<String> = names.iter().map(|name| format!("{name}={values}")).collect();
+            Pattern {
+                query: format!("list {} filtered by {}{query}", list.name, names.join(", ")),
+                request: with_parameters(self.list_request(list), &asked),
+                access: Access::Keys(KeyAccess {
+                    partition: (slot.partition().as_str().to_owned(), partition.clone()),
+                    sort: (slot.sort().as_str().to_owned(), sort.clone()),
+                    cost,
+                }),
+                keeps: None,
+            }
+        };
+        let first = pattern("", "…", cost::list_page(&template, &own, self.entity));
+        let keeps = Some(cost::kept(self.layout, self.id, 1));
+        let further = cost::index_page(&template, &own, self.entity);
+        let further = pattern(", each further combination", "…,…", further);
+        vec![Pattern { keeps, ..first }, further]
     }
 
     fn tags(&self) -> Vec<Pattern> {
@@ -180,6 +199,7 @@ impl Patterns<'_> {
             query: format!("filter by {}", field.name),
             request: format!("GET {}?tag=key:value&tag=…", self.entity.path),
             access: Access::Sets,
+            keeps: None,
         });
         let combined = self.entity.combinations.iter().map(|combination| Pattern {
             query: format!("filter by {} combined", combination.keys.join(", ")),
@@ -189,6 +209,7 @@ impl Patterns<'_> {
                 format!("GET {}?{}", self.entity.path, tags.join("&"))
             },
             access: Access::Sets,
+            keeps: None,
         });
         all.chain(combined).collect()
     }
@@ -215,6 +236,7 @@ impl Patterns<'_> {
             query: format!("count {}{by}{split}{filter}", count.name),
             request: with_parameters(request, &asked),
             access: Access::Keys(self.in_table(&template, cost::count(count))),
+            keeps: Some(cost::kept(self.layout, self.id, count.counters() as u64)),
         }
     }
 
@@ -239,6 +261,7 @@ impl Patterns<'_> {
                 sort: (slot.sort().as_str().to_owned(), sort),
                 cost: cost::BOARD_PAGE,
             }),
+            keeps: Some(cost::kept(self.layout, self.id, cost::BOARD_COUNTERS)),
         }
     }
 

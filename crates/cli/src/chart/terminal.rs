@@ -40,14 +40,15 @@ fn fields(entity: &EntitySheet) -> String {
 fn reads(entity: &EntitySheet) -> String {
     let row = |pattern: &Pattern| {
         let query = format!("{}\n{}", pattern.query, pattern.request);
+        let keeps = pattern.keeps.map_or_else(|| "–".to_owned(), |units| units.to_string());
         match &pattern.access {
             access @ (Access::Sets | Access::Missing) => {
-                vec![query, access.note().to_owned(), "–".to_owned(), "–".to_owned()]
+                vec![query, access.note().to_owned(), "–".to_owned(), "–".to_owned(), keeps]
             }
             Access::Keys(KeyAccess { partition, sort, cost }) => {
                 let key = |(name, parts): &(String, String)| format!("{name} {parts}");
                 let keys = format!("{}\n{}", key(partition), key(sort));
-                vec![query, keys, cost.rows.to_string(), cost.units.to_string()]
+                vec![query, keys, cost.rows.to_string(), cost.units.to_string(), keeps]
             }
         }
     };
@@ -56,6 +57,7 @@ fn reads(entity: &EntitySheet) -> String {
         ("key", Align::Left),
         ("rows", Align::Right),
         ("units", Align::Right),
+        ("keeps", Align::Right),
     ];
     grid(&head, &entity.patterns.iter().map(row).collect::<Vec<_>>())
 }

@@ -6,11 +6,59 @@ use crate::process::{Folder, app, assert_written, output};
 #[test]
 fn the_charts_of_the_applications_are_as_recorded() {
     for name in ["tasks", "comments", "kitchen", "oncall"] {
-        for (format, end) in [("terminal", "txt"), ("markdown", "md"), ("svg", "svg")] {
+        for (format, end) in [
+            ("terminal", "txt"),
+            ("markdown", "md"),
+            ("svg", "svg"),
+            ("entities", "entities.svg"),
+            ("html", "html"),
+        ] {
             let (success, out, err) = output(&["chart", &app(name), "--format", format]);
             assert!(success, "{err}");
             assert_written(&format!("tests/charts/{name}.{end}"), &out);
         }
+    }
+}
+
+#[test]
+fn facet_lists_show_what_they_cost_to_read_and_to_keep() {
+    let (_, out, _) = output(&["chart", &app("comments"), "--json"]);
+    let chart: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let reads = chart["entities"].as_array().unwrap().iter().flat_map(|entity| {
+        entity["reads"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|read| read["question"].as_str().unwrap().contains(" filtered by "))
+    });
+    let reads: Vec<_> = reads.collect();
+    let (further, first): (Vec<_>, Vec<_>) =
+        reads.iter().partition(|read| read["question"].as_str().unwrap().contains("each further"));
+    assert!(!first.is_empty() && first.len() == further.len(), "{reads:?}");
+    for (first, further) in first.iter().zip(further) {
+        // A page of entities is read once; a further combination adds a page of index rows.
+        assert_eq!((&first["rows"], &further["rows"]), (&41.into(), &21.into()));
+        assert!(first["write_units"].as_f64() >= Some(1.0), "{first}");
+        assert!(further.get("write_units").is_none(), "one index entry serves all combinations");
+    }
+}
+
+/// Nothing of a model can leave the text of a chart that a browser opens.
+#[test]
+fn a_chart_as_a_page_or_a_picture_escapes_everything() {
+    let folder = Folder::new("chart-hostile");
+    let model = "[entity.note]\nfields.text = \"text 1..200 = '<script>alert(1)</script>'\"\n\
+                 list.all = {}\n[on.note]\ninsert = { webhook = \"https://a.test/?<img src=x>\" }\n";
+    let file = folder.write("<b>model.toml", model);
+    for format in ["html", "entities", "svg"] {
+        let (success, out, err) = output(&["chart", &file, "--format", format]);
+        assert!(success, "{err}");
+        assert!(
+            !out.contains("<script>alert") && !out.contains("<img") && !out.contains("<b>"),
+            "{format}: {out}"
+        );
+        let address = out.replace("http://www.w3.org/2000/svg", "");
+        assert!(!address.contains("src=\"http") && !address.contains("href=\"http"), "{format}");
     }
 }
 

@@ -45,6 +45,30 @@ fn a_service_drawn_at_random_is_managed() {
     served("random", &draft(&mut Random::new(22)).text(), None);
 }
 
+#[test]
+fn tables_and_their_heat_are_managed() {
+    let folder = Folder::new("console-tables");
+    let run = driver().join("console-dynamodb");
+    copy_suite(&run);
+    let serve = |data: &str, more: &[&str]| {
+        let mut command = keyloom();
+        command.args(["dynamodb", "--data", &folder.path(data), "--listen", "127.0.0.1:0"]);
+        Process::serve({
+            command.args(more);
+            command
+        })
+    };
+    let use_of = |served: &Process, key: &[&str]| {
+        let mut node = Command::new("node");
+        node.arg("console/dynamodb.mjs").arg(&served.url).args(key).current_dir(&run);
+        succeed("The console of tables in a browser", &mut node);
+    };
+    use_of(&serve("open", &["--strict"]), &[]);
+    let keys = folder
+        .write("keys", "[default]\naws_access_key_id = AK\naws_secret_access_key = secret/+1\n");
+    use_of(&serve("closed", &["--credentials", &keys]), &["AK", "secret/+1"]);
+}
+
 /// Nobody needs Node.js to build Keyloom: what the sources make is checked in.
 #[test]
 fn the_console_that_servers_include_is_what_its_sources_make() {
@@ -58,19 +82,21 @@ fn the_console_that_servers_include_is_what_its_sources_make() {
         succeed("the tools from npm", Command::new("npm").args(install).current_dir(&folder));
     });
     let _ = std::fs::remove_dir_all(folder.join("src"));
-    std::fs::create_dir_all(folder.join("src")).unwrap();
-    let sources = std::fs::read_dir(root.join("console/src")).unwrap();
-    let sources = sources.map(|entry| entry.unwrap().path());
+    std::fs::create_dir_all(folder.join("src/dynamodb")).unwrap();
+    let files = |of: &str| {
+        let entries = std::fs::read_dir(root.join("console").join(of)).unwrap();
+        entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file())
+    };
     let others = ["package.json", "tsconfig.json"].map(|name| root.join("console").join(name));
-    for path in sources.chain(others) {
+    for path in files("src").chain(files("src/dynamodb")).chain(others) {
         let to = path.strip_prefix(root.join("console")).unwrap();
         std::fs::copy(&path, folder.join(to)).unwrap();
     }
     for task in ["check", "build"] {
         succeed("the console", Command::new("npm").args(["run", task]).current_dir(&folder));
     }
-    for name in ["console.js", "console.css"] {
-        let included = root.join("crates/server/src/rest/console").join(name);
+    for name in ["console.js", "dynamodb.js", "console.css"] {
+        let included = root.join("crates/server/src/console").join(name);
         let is_same = std::fs::read(included).unwrap()
             == std::fs::read(folder.join("dist").join(name)).unwrap();
         assert!(is_same, "{name} is outdated: run `cargo xtask console`");
@@ -81,7 +107,17 @@ fn the_console_that_servers_include_is_what_its_sources_make() {
 fn managed(app: &str, size: &str, tenant: Option<&str>) {
     let data = Folder::new(&format!("console-{app}"));
     let mut command = keyloom();
-    command.args(["demo", app, "--size", size, "--data", &data.path("data")]);
+    let backups = data.path("backups");
+    command.args([
+        "demo",
+        app,
+        "--size",
+        size,
+        "--data",
+        &data.path("data"),
+        "--backup-dir",
+        &backups,
+    ]);
     used(app, &Process::serve(command), tenant);
 }
 

@@ -20,6 +20,9 @@ pub(crate) struct ExplainOutput {
     request: String,
     /// The steps of the plan, indented; a number in parentheses is the size of a list.
     plan: Vec<String>,
+    /// The ways in which each list could have been read, the cheapest first: what is done, rows that it is likely to
+    /// read, and whether it was chosen. Empty if there was no choice.
+    considered: Vec<Json>,
     /// Rows that were read.
     rows: Json,
     /// Bytes that were read.
@@ -52,6 +55,7 @@ impl ReadOnlyTool for Explain {
         Ok(ExplainOutput {
             request: format!("GET {target}"),
             plan: plan_lines(&explain),
+            considered: considered(&explain),
             rows: explain["rows"].clone(),
             bytes: explain["bytes"].clone(),
             reads: explain["requests"].as_array().cloned().unwrap_or_default(),
@@ -59,4 +63,9 @@ impl ReadOnlyTool for Explain {
             dollars_per_million: dollars * 1e6,
         })
     }
+}
+
+fn considered(explain: &Json) -> Vec<Json> {
+    let lists = explain["lists"].as_array().into_iter().flatten();
+    lists.flat_map(|list| list["considered"].as_array().cloned().unwrap_or_default()).collect()
 }

@@ -33,6 +33,44 @@ const BLOCKS_PER_ROW: u64 = 8;
 /// be at its end.
 const PATIENCE: u64 = 4;
 
+/// What a page is likely to read, if matches are spread evenly over the list. In entries of the list: what else is
+/// read counts as the entries that are read in the same time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Estimate {
+    limit: u64,
+    list_size: u64,
+    passing: u64,
+}
+
+impl Estimate {
+    /// The estimate of a page of a request whose matches a node finds.
+    pub(crate) fn of(node: &dyn Node, request: &ListRequest, list_size: u64) -> Estimate {
+        let passing = node.estimate(list_size).max(1);
+        Estimate { limit: u64::from(request.limit), list_size, passing }
+    }
+
+    /// Matches, at least one.
+    pub(crate) fn passing(self) -> u64 {
+        self.passing
+    }
+
+    /// Entries along the list until a page is full.
+    pub(crate) fn walked(self) -> u64 {
+        self.limit.saturating_mul(self.list_size) / self.passing
+    }
+
+    /// Along the column of the list. Where few match, blocks are read one by one.
+    pub(crate) fn sought(self) -> u64 {
+        let blocks = (self.list_size / 256 / BLOCKS_PER_ROW).min(self.passing / 2);
+        blocks + self.passing / CELLS_PER_ROW + self.limit.saturating_mul(2)
+    }
+
+    /// Along the index keys of this many combinations of facets.
+    pub(crate) fn merged(combinations: Option<usize>) -> u64 {
+        COMBINATION_ROWS.saturating_mul(combinations.unwrap_or(COMBINATIONS_USUAL) as u64)
+    }
+}
+
 /// Chooses the strategy of a request.
 pub(crate) struct Chooser<'c> {
     pub(crate) search: Search<'c>,
@@ -63,10 +101,8 @@ impl Chooser<'_> {
             return self.walk_or_sort(node, list_size).await;
         }
         if let Some(facets) = facets {
-            let passing = node.estimate(list_size).max(1);
-            let walked = u64::from(request.limit).saturating_mul(list_size) / passing;
-            let count = facets.known_count().unwrap_or(COMBINATIONS_USUAL) as u64;
-            if walked < COMBINATION_ROWS.saturating_mul(count) {
+            let walked = Estimate::of(&*node, request, list_size).walked();
+            if walked < Estimate::merged(facets.known_count()) {
                 let rows_max = Some(walked.saturating_mul(PATIENCE));
                 return Ok(Chosen::AlongList(AlongList { node, rows_max }));
             }
@@ -81,7 +117,7 @@ impl Chooser<'_> {
     /// unless there are too many.
     async fn walk_or_sort(&mut self, node: NodeRef, list_size: u64) -> Result<Chosen, Error> {
         let limit = u64::from(self.request.limit);
-        let walked = limit.saturating_mul(list_size) / node.estimate(list_size).max(1);
+        let walked = Estimate::of(&*node, self.request, list_size).walked();
         if self.request.strategy != Strategy::Match && walked <= limit.saturating_mul(PATIENCE) {
             let rows_max = Some(walked.max(limit).saturating_mul(PATIENCE));
             return Ok(Chosen::AlongList(AlongList { node, rows_max }));
@@ -160,12 +196,9 @@ impl Chooser<'_> {
 
 /// Along the column, or along the list first if a page is likely to be full sooner there.
 fn by_column_or_list(node: NodeRef, request: &ListRequest, list_size: u64) -> Chosen {
-    let (limit, passing) = (u64::from(request.limit), node.estimate(list_size).max(1));
-    let walked = limit.saturating_mul(list_size) / passing;
-    // Where few match, blocks are read one by one.
-    let blocks = (list_size / 256 / BLOCKS_PER_ROW).min(passing / 2);
-    let sought = blocks + passing / CELLS_PER_ROW + limit.saturating_mul(2);
-    match walked <= sought && request.strategy != Strategy::Match {
+    let estimate = Estimate::of(&*node, request, list_size);
+    let (limit, walked) = (u64::from(request.limit), estimate.walked());
+    match walked <= estimate.sought() && request.strategy != Strategy::Match {
         true => {
             let rows_max = Some(walked.max(limit).saturating_mul(PATIENCE));
             Chosen::AlongList(AlongList { node, rows_max })

@@ -20,6 +20,7 @@ use super::reply::Reply;
 use super::sigv4::{self, Denial};
 use crate::App;
 use crate::app::EdgeHooks;
+use crate::console::Console;
 use crate::fair::Weight;
 use crate::http::edge::Origin;
 use crate::http::host::is_loopback;
@@ -43,6 +44,7 @@ pub struct DynamoDb {
     credentials: Option<Credentials>,
     clock: Arc<dyn Clock>,
     metrics: Metrics,
+    console: Console,
     request_ids: RequestIds,
 }
 
@@ -55,7 +57,14 @@ impl DynamoDb {
         clock: Arc<dyn Clock>,
     ) -> DynamoDb {
         let (metrics, request_ids) = (Metrics::new(None, |_| {}), RequestIds::new());
-        DynamoDb { endpoint, credentials, clock, metrics, request_ids }
+        DynamoDb {
+            endpoint,
+            credentials,
+            clock,
+            metrics,
+            console: Console::of_tables(),
+            request_ids,
+        }
     }
 
     /// Adds the metrics of the engine under the endpoint.
@@ -95,7 +104,7 @@ impl DynamoDb {
             return Ok(Reply::json(400, denial_body(&for_another_host())));
         }
         if head.method == Method::GET {
-            return Ok(self.health_or_report(origin, head.uri.path()));
+            return Ok(self.health_or_page(origin, head.uri.path()));
         }
         let is_request = head.method == Method::POST && head.uri.path() == "/";
         if !is_request || !is_json(&head.headers) {
@@ -133,12 +142,15 @@ impl DynamoDb {
         Ok(Reply::json(answer.status, answer.body))
     }
 
-    /// Answers GET requests: the health check and, for loopback clients only, the metrics and the
+    /// Answers GET requests: the health check, the console and, for loopback clients only, the metrics and the
     /// heat report of strict mode.
-    fn health_or_report(&self, origin: &Origin, path: &str) -> Reply {
+    fn health_or_page(&self, origin: &Origin, path: &str) -> Reply {
         // The last one is where `keyloom health` asks.
         if matches!(path, "/" | "/ping" | "/healthz") {
             return Reply::text(200, "healthy: dynamodb.us-east-1.amazonaws.com ");
+        }
+        if path == "/console" {
+            return self.console();
         }
         let report = match path {
             _ if !origin.ip().is_loopback() => None,
@@ -151,6 +163,13 @@ impl DynamoDb {
             media_type: Some(media_type),
             ..Reply::text(200, text)
         })
+    }
+
+    /// The console. It has no data: it asks for credentials, if there are any, and signs with them.
+    fn console(&self) -> Reply {
+        let Console { html, policy } = &self.console;
+        let policy = HeaderValue::from_str(policy).ok();
+        Reply { media_type: Some(HTML), policy, ..Reply::text(200, html.as_str()) }
     }
 
     fn recognize(&self, headers: &HeaderMap) -> Result<(), Denial> {

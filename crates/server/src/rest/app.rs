@@ -14,15 +14,16 @@ use hyper::http::Extensions;
 use keyloom::Db;
 use keyloom_dynamodb::Consumption;
 use keyloom_model::Model;
+use keyloom_store::Engine;
 use serde_json::Value as Json;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 
 use super::access::OperatorRequest;
+use super::backups::Backups;
 use super::call::{Call, JSON};
 use super::caller::Caller;
 use super::change_signal::ChangeSignal;
-use super::console;
 use super::current::Current;
 use super::docs;
 use super::explain;
@@ -232,7 +233,12 @@ impl RestService {
         };
         let is_stopped = earlier.map(|earlier| earlier.is_stopped.clone());
         let state = State {
-            pages: Pages::new(rendered(&options.name, &model, &operations), &options.pages),
+            pages: Pages::new(
+                &options.name,
+                rendered(&options.name, &model, &operations),
+                &options.pages,
+            ),
+            backups: backups_of(&mut options, engine.as_ref(), earlier),
             readiness: Readiness::new(engine.as_ref()),
             measurements: measured,
             is_stopped: is_stopped.unwrap_or_else(|| Arc::new(watch::Sender::new(false))),
@@ -303,6 +309,21 @@ impl EdgeHooks for RestService {
     }
 }
 
+/// The backups of a service: those of an earlier one go on.
+fn backups_of(
+    options: &mut RestOptions,
+    engine: Option<&Arc<Engine>>,
+    earlier: Option<&State>,
+) -> Option<Arc<Backups>> {
+    match earlier {
+        Some(earlier) => earlier.backups.clone(),
+        None => {
+            let folder = options.backup_folder.take()?;
+            engine.map(|engine| Arc::new(Backups::new(engine, folder)))
+        }
+    }
+}
+
 /// Renders the pages of a service with a name.
 fn rendered(name: &str, model: &Model, operations: &[Operation]) -> Rendered {
     let described = describe(model, operations);
@@ -310,7 +331,6 @@ fn rendered(name: &str, model: &Model, operations: &[Operation]) -> Rendered {
         openapi: format!("{:#}\n", document(name, model, &described)),
         docs: docs::page(name, model, &described),
         welcome: docs::welcome(name, model, &described),
-        console: console::page(name),
     }
 }
 

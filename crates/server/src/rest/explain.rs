@@ -1,6 +1,8 @@
 //! The cost of a read, as a member of its response, and the cost of changes.
 
-use keyloom::explain::{Explained, Explanation, ListReads, Plan, RowWrite, StoreRead, Writes};
+use keyloom::explain::{
+    Considered, Explained, Explanation, ListReads, Plan, RowWrite, StoreRead, Writes,
+};
 use serde_json::{Value as Json, json};
 
 use super::call::{Call, Reply};
@@ -83,6 +85,10 @@ fn list(explanation: &Explanation) -> Json {
     });
     if let Some(one_by_one) = one_by_one {
         list["one_by_one"] = one_by_one;
+    }
+    if !explanation.considered.is_empty() {
+        let way = |way: &Considered| json!({ "step": way.step, "rows": way.rows, "is_chosen": way.is_chosen });
+        list["considered"] = explanation.considered.iter().map(way).collect();
     }
     list
 }

@@ -1,6 +1,7 @@
 //! Descriptions of operations, for the OpenAPI 3.1 document and for the API reference.
 
 mod answer;
+mod backup;
 mod body;
 mod bulk;
 mod change;
@@ -26,6 +27,7 @@ mod verify;
 mod who;
 
 pub(super) use answer::Answer;
+pub(super) use backup::backup_list;
 pub(super) use body::Body;
 pub(super) use bulk::bulk_operations;
 pub(super) use change::change_page;

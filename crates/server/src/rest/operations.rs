@@ -1,5 +1,6 @@
 //! All operations, each in a file of its own. To add one, write the file and add it to [`all`].
 
+mod backup_json;
 mod batch;
 mod board;
 mod bulk;
@@ -13,6 +14,7 @@ mod compare_model;
 mod count;
 mod count_description;
 mod create;
+mod create_backup;
 mod create_token;
 mod delete;
 mod entity_rows;
@@ -21,6 +23,7 @@ mod health;
 mod html_page;
 mod job;
 mod list;
+mod list_backups;
 mod list_changes;
 mod list_operations;
 mod list_tokens;
@@ -124,6 +127,8 @@ fn of_server(followed: Vec<EntityId>) -> Vec<Operation> {
         read_model::read_model(),
         compare_model::compare_model(),
         entity_rows::entity_rows(),
+        list_backups::list_backups(),
+        create_backup::create_backup(),
         verify::verify(),
         metrics::metrics(),
         health::health(),

@@ -1,5 +1,6 @@
 //! How a model is served.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use keyloom_dynamodb::Consumption;
@@ -19,6 +20,9 @@ pub struct RestOptions {
     pub closed: &'static [&'static str],
     /// The engine under the database, whose figures are added to the metrics.
     pub engine: Option<Arc<Engine>>,
+    /// The folder into which administrators may back up the engine; they cannot without one. Clients never name
+    /// a path.
+    pub backup_folder: Option<PathBuf>,
     /// What the database consumes of DynamoDB, if it is there: added to the metrics, by operation.
     pub consumption: Option<Arc<Consumption>>,
 }
@@ -30,6 +34,7 @@ impl Default for RestOptions {
             pages: vec![],
             closed: &[],
             engine: None,
+            backup_folder: None,
             consumption: None,
         }
     }

@@ -8,8 +8,8 @@ use hyper::header::{CONTENT_SECURITY_POLICY, ETAG, HeaderMap, HeaderName};
 use ring::digest::{SHA256, digest};
 
 use super::call::{JSON, Reply, Tags, if_none_match};
-use super::{console, docs};
-use crate::base64;
+use super::docs;
+use crate::console::{Console, inline_policy};
 
 /// All static pages. None of them needs a token.
 #[derive(Debug)]
@@ -46,18 +46,18 @@ pub(crate) struct Rendered {
     pub(crate) openapi: String,
     pub(crate) docs: String,
     pub(crate) welcome: String,
-    pub(crate) console: String,
 }
 
 impl Pages {
-    /// The rendered pages, and those of an application.
-    pub(crate) fn new(rendered: Rendered, own_pages: &[OwnPage]) -> Pages {
+    /// The rendered pages of a service with a name, its console, and the pages of an application.
+    pub(crate) fn new(name: &str, rendered: Rendered, own_pages: &[OwnPage]) -> Pages {
+        let console = Console::of_model(name);
         let welcome = Page::inline(rendered.welcome, docs::STYLE, docs::WELCOME_SCRIPT);
         let own_pages = own_pages.iter().map(|page| (page.path.clone(), Page::of(page)));
         Pages {
             openapi: Page::new(JSON, rendered.openapi.into_bytes()),
             docs: Page::inline(rendered.docs, docs::STYLE, docs::SCRIPT),
-            console: Page::inline(rendered.console, console::STYLE, console::SCRIPT),
+            console: Page::html(console.html, console.policy),
             // An application's own page at `/` replaces the welcome page.
             own: [("/".to_owned(), welcome)].into_iter().chain(own_pages).collect(),
         }
@@ -79,15 +79,12 @@ impl Page {
         Page { headers, ..Page::new(page.media_type, page.body.clone()) }
     }
 
-    /// A page of this crate that contains its style and one script. The policy allows no other script or
-    /// style, and requests to this server only.
+    /// A page of this crate that contains its style and one script.
     fn inline(html: String, style: &str, script: &str) -> Page {
-        let policy = format!(
-            "default-src 'none'; style-src 'sha256-{}'; script-src 'sha256-{}'; \
-             connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-            base64::encode(&sha256(style.as_bytes())),
-            base64::encode(&sha256(script.as_bytes())),
-        );
+        Page::html(html, inline_policy(style, script))
+    }
+
+    fn html(html: String, policy: String) -> Page {
         let headers = vec![(CONTENT_SECURITY_POLICY, policy)];
         Page { headers, ..Page::new("text/html; charset=utf-8", html.into_bytes()) }
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use keyloom_model::Model;
 use tokio::sync::watch;
 
+use super::backups::Backups;
 use super::change_signal::ChangeSignal;
 use super::metrics::Measurements;
 use super::pages::Pages;
@@ -17,6 +18,8 @@ pub(crate) struct State {
     pub(super) model: Model,
     pub(super) tokens: Arc<Tokens>,
     pub(super) pages: Pages,
+    /// If the operator has chosen a folder for them.
+    pub(super) backups: Option<Arc<Backups>>,
     pub(super) measurements: Arc<Measurements>,
     pub(super) readiness: Readiness,
     pub(super) is_stopped: Arc<watch::Sender<bool>>,

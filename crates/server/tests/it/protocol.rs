@@ -191,3 +191,17 @@ fn pages_of_other_origins_may_send_signed_requests() {
     let answer = rig.send(preflight);
     assert_eq!((answer.status, answer.header("access-control-allow-origin")), (404, None));
 }
+
+#[test]
+fn the_console_is_one_page_under_a_strict_policy() {
+    let rig = Rig::start(Setup::default());
+    let page = rig.send(b"GET /console HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    assert_eq!(page.status, 200);
+    let policy = page.header("content-security-policy").unwrap();
+    assert!(policy.starts_with("default-src 'none'") && !policy.contains("unsafe"), "{policy}");
+    assert_eq!(page.text().matches("</script>").count(), 1);
+    assert!(page.text().len() < 100_000, "{}", page.text().len());
+    // A name of another site that leads here gets nothing.
+    let other = rig.send(b"GET /console HTTP/1.1\r\nHost: evil.test\r\nConnection: close\r\n\r\n");
+    assert_eq!(other.status, 400);
+}

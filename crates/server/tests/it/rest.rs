@@ -2,6 +2,7 @@
 
 mod admin_token;
 mod ask;
+mod backups;
 mod bodies;
 mod browsers;
 mod bulk;

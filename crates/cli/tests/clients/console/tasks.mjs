@@ -77,6 +77,25 @@ export async function use(page, { url, check, visit }) {
   await page.getByRole('button', { name: 'Delete' }).click();
   await expect(page.getByText('Nothing here.'), 'both are deleted');
 
+  // A field of the selected ones is set together; what the model refuses is reported.
+  await visit('#/entity/task?list=list_task_all');
+  await page.getByLabel('Select all on this page').check();
+  const onPage = await rows.count();
+  await page.getByRole('button', { name: 'Set a field' }).click();
+  await page.getByRole('combobox', { name: 'set', exact: true }).selectOption('name');
+  await page.getByRole('textbox', { name: 'to', exact: true }).fill('x'.repeat(201));
+  await page.getByRole('button', { name: 'Set', exact: true }).click();
+  await expect(alert, 'a name that is too long is refused');
+  await page.getByRole('textbox', { name: 'to', exact: true }).fill('set together');
+  await page.getByRole('button', { name: 'Set', exact: true }).click();
+  await page.waitForFunction((count) => [...document.querySelectorAll('main tbody tr')].filter((row) => /set together/.test(row.textContent)).length === count, onPage);
+
+  // Ways to find a page that were not chosen, and the one that was.
+  await visit('#/entity/task?list=list_task_all&tag=priority%3Ahigh');
+  await page.getByText(/^Cost/).click();
+  await expect(page.getByRole('region', { name: 'Ways to find the page' }).locator('td', { hasText: /^chosen$/ }), 'the chosen way is marked');
+  check((await page.getByRole('region', { name: 'Ways to find the page' }).locator('tbody tr').count()) > 1, 'beside others');
+
   // Export.
   await visit('#/entity/task?list=list_task_all');
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export' }).click()]);
@@ -84,11 +103,43 @@ export async function use(page, { url, check, visit }) {
   const lines = readFileSync(await download.path(), 'utf8').trim().split('\n');
   check(lines.length === 300 && JSON.parse(lines[0]).name !== undefined, `${lines.length} lines are exported`);
 
+  // Import: what was exported, with a line that the model refuses and one that is no JSON.
+  await visit('#/transfer');
+  const file = await download.path();
+  const some = [...lines.slice(0, 120), '{"name": ""}', 'nonsense'].join('\n');
+  const { writeFileSync } = await import('node:fs');
+  writeFileSync(`${file}.more`, some);
+  await page.getByLabel('file').setInputFiles(`${file}.more`);
+  await page.getByRole('button', { name: 'Import', exact: true }).click();
+  await expect(page.getByText('122 lines read, 120 written, 2 refused.'), 'lines are written or refused');
+  const refused = await page.getByRole('region', { name: 'Refused lines' }).locator('tbody tr').allTextContents();
+  check(/^121/.test(refused[0]) && /^122/.test(refused[1]), `refused lines are numbered: ${refused}`);
+  const exported = JSON.parse(lines[0]).id;
+  writeFileSync(`${file}.again`, JSON.stringify({ ...JSON.parse(lines[0]), description: 'replaced' }));
+  await page.getByLabel('file').setInputFiles(`${file}.again`);
+  await page.getByLabel('what to do').selectOption('put');
+  await page.getByRole('button', { name: 'Import', exact: true }).click();
+  await expect(page.getByText('1 line read, 1 written, 0 refused.'), 'a line replaces its entity');
+  const after = await page.evaluate(async (id) => (await fetch(`/tasks/${id}`)).json(), exported);
+  check(after.description === 'replaced', 'it is replaced');
+
+  // A backup, into the folder of the operator.
+  await page.getByRole('button', { name: 'Back up now' }).click();
+  await expect(page.getByText(/^Done: [\d,]+ rows in backup-/), 'the backup ends');
+  await expect(page.getByRole('region', { name: 'Backups' }).locator('td.id', { hasText: /^backup-/ }), 'and is listed');
+
   // The model: picture, declaration, errors with their lines, and what a change would do.
   await visit('#/model');
   await page.getByRole('link', { name: /^task.*2 lists/ }).focus();
   await page.keyboard.press('Enter');
   await expect(page.locator('pre', { hasText: '[entity.task]' }), 'the declaration is shown');
+  const measured = page.getByRole('region', { name: 'What it costs' }).locator('tr');
+  await expect(measured.filter({ hasText: 'create one' }).locator('td.number'), 'creating one has a price');
+  await expect(measured.filter({ hasText: 'list_task_all' }).locator('td.number'), 'so has a page');
+  const svg = page.locator('.picture svg');
+  const before = await svg.getAttribute('viewBox');
+  await page.getByRole('button', { name: 'Zoom in' }).press('Enter');
+  check((await svg.getAttribute('viewBox')) !== before, 'the picture is zoomed by keyboard');
   const text = page.getByLabel('Another model');
   const served = await text.inputValue();
   await text.fill(served.replace('list.all', 'list.al l'));
@@ -113,14 +164,63 @@ export async function use(page, { url, check, visit }) {
   await expect(page.locator('td', { hasText: /^(remove|delete)$/ }), 'so is its deletion');
 
   // A change of a whole list, and its progress.
-  await page.evaluate(async () => {
-    const body = JSON.stringify({ description: 'all of them' });
-    await fetch('/tasks?tag=priority:high', { method: 'PATCH', headers: { 'Content-Type': 'application/json' }, body });
-  });
-  await visit('#/operations');
+  await visit('#/entity/task?list=list_task_all');
+  check((await page.getByRole('button', { name: 'Change all that match' }).count()) === 0, 'not without a condition');
+  await visit('#/entity/task?list=list_task_all&tag=priority%3Ahigh');
+  await page.getByRole('button', { name: 'Change all that match' }).click();
+  await page.getByRole('combobox', { name: 'set', exact: true }).selectOption('description');
+  await page.getByRole('textbox', { name: 'to', exact: true }).fill('all of them');
+  await page.getByRole('button', { name: 'Set', exact: true }).click();
+  await page.getByRole('link', { name: 'see its progress' }).click();
   await expect(page.getByText('update task'), 'the operation is listed');
   await expect(page.locator('td', { hasText: /^done$/ }), 'and ends');
   await expect(page.locator('code', { hasText: 'list_task_all' }), 'operations are measured');
+  await expect(page.getByRole('region', { name: 'Disk' }).getByText(/^[\d.]+ [kMG]?B$/), 'the disk is shown');
+  await expect(page.getByText('Consumers of changes'), 'so are those who read changes');
+
+  // A task with as many tags as the model allows: the list and the task stay usable.
+  const tags = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`key ${index} of many`, `value ${index} `.padEnd(20, 'v')]));
+  const many = await page.evaluate(async (tags) => {
+    const sent = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify({ name: 'many tags', tags }) };
+    return (await (await fetch('/tasks', sent)).json());
+  }, tags);
+  check(many.id !== undefined, `a task with 200 tags is created: ${JSON.stringify(many).slice(0, 200)}`);
+  await visit(`#/entity/task/${many.id}`);
+  await expect(page.locator('.chip'), 'its tags are shown');
+  await page.getByRole('button', { name: /^Show all/ }).click();
+  check((await page.locator('.chip').count()) === 200, 'all of them');
+
+  // What others wrote runs nowhere: names, values, tags.
+  await page.evaluate(async () => {
+    const evil = '"><script>globalThis.hacked = 1</script><img src=x onerror="globalThis.hacked = 1">';
+    const body = JSON.stringify({ name: evil, description: `javascript:globalThis.hacked=1 ${evil}`, tags: { [evil.slice(0, 60)]: evil.slice(0, 60), room: 'evil' } });
+    await fetch('/tasks', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+  });
+  await visit('#/entity/task?list=list_task_all&tag=room%3Aevil');
+  await rows.first().locator('td.id a').click();
+  await page.getByText('Rows in the table').click();
+  await visit('#/entity/task?list=list_task_all');
+  await page.getByText('Values in this list').click();
+  await expect(page.locator('.counted li'), 'values are listed');
+  check((await page.evaluate(() => globalThis.hacked)) === undefined, 'nothing of it ran');
+
+  // A server that goes away is reported, and the view comes back with it.
+  await visit('#/entity/task?list=list_task_all');
+  await page.route('**/tasks?*', (route) => route.abort());
+  await page.getByRole('button', { name: 'Next' }).click();
+  await expect(alert.filter({ hasText: 'cannot be reached' }), 'a server that is gone is reported');
+  await page.unroute('**/tasks?*');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await alert.waitFor({ state: 'detached' });
+  // A slow one: the view stays usable, and a late answer of another view is dropped.
+  await page.route('**/tasks?*', async (route) => {
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    await route.continue().catch(() => {});
+  });
+  await page.goto(`${url}/console#/entity/task?list=list_task_all`);
+  await page.getByRole('link', { name: 'Tokens' }).click();
+  await expect(page.getByRole('heading', { name: 'Tokens' }), 'another view opens meanwhile');
+  await page.unroute('**/tasks?*');
 
   // An unknown address, and an unknown entity.
   await visit('#/entity/nothing');

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Piped};
 use super::{Stage, token};
+use crate::http::Http;
 use crate::process::{Folder, app};
 
 const NOTES: &str = "
@@ -48,6 +49,33 @@ fn a_tenant_is_that_of_the_token_or_of_the_option() {
     for (token, arguments) in [(&acme, &["--tenant", "other"][..]), (&admin, &[])] {
         let refused = names(token, arguments);
         assert_eq!(refused["isError"], json!(true), "{refused}");
+    }
+}
+
+#[test]
+fn a_revoked_token_reads_nothing_more() {
+    let folder = Folder::new("mcp-revoked");
+    let (admin, reader) = (token(&folder, &["admin"]), token(&folder, &["reader"]));
+    let stage = Stage::on(folder, &app("tasks"));
+    let mut client = Piped::start(stage.url(), Some(&reader), &[]);
+    let all = json!({ "entity": "task", "query": "all" });
+    client.ask("query", all.clone());
+    let mut http = Http::connect(stage.url(), &bearer(&admin));
+    let (_, tokens) = http.ask("GET", "/tokens", &Value::Null).unwrap();
+    let mut tokens = tokens["items"].as_array().unwrap().iter();
+    let id = tokens.find(|one| one["role"] == "reader").unwrap()["id"].as_str().unwrap().to_owned();
+    http.ask("DELETE", &format!("/tokens/{id}"), &Value::Null).unwrap();
+    // The same process, which has read before.
+    for (tool, arguments) in [
+        ("query", all.clone()),
+        ("explain", all),
+        ("changes_since", json!({})),
+        ("diff_model", json!({ "model": app("tasks") })),
+        ("verify", json!({})),
+    ] {
+        let error = client.fail(tool, arguments);
+        assert_eq!(error["code"], json!("unauthorized"), "{tool}: {error}");
+        assert!(!error.to_string().contains(&reader), "{tool}: {error}");
     }
 }
 

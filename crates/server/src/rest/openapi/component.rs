@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::backup::backup_schema;
 use super::bulk::bulk_operation_schema;
 use super::cost::{plan_step, read_cost, write_cost};
 use super::problem_schema::{field_error, problem};
@@ -16,9 +17,10 @@ pub(crate) fn component(name: &str) -> Json {
 }
 
 /// The schemas that do not depend on a model. Their names begin with a capital, those of entities do not.
-pub(super) fn shared() -> [(String, Json); 8] {
+pub(super) fn shared() -> [(String, Json); 9] {
     [
         ("Anything", field::anything()),
+        ("Backup", backup_schema()),
         ("BulkOperation", bulk_operation_schema()),
         ("FieldError", field_error()),
         ("Named", entity::name_of_entity()),

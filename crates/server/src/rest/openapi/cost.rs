@@ -58,13 +58,29 @@ fn list_cost() -> Json {
         ],
         &[],
     );
+    let way = with_members(
+        &[
+            ("step", text("What is done.")),
+            (
+                "rows",
+                count(
+                    "What it is likely to read, if matches are spread evenly: entries of the list, or as much.",
+                ),
+            ),
+            ("is_chosen", json!({ "type": "boolean" })),
+        ],
+        &[],
+    );
+    let considered =
+        "The ways in which the page could be found, the cheapest first, if there is a choice.";
     with_members(
         &[
             ("plan", component("PlanStep")),
             ("bound", with(bound, "description", "The most that the page can read.")),
             ("one_by_one", with(one_by_one, "description", "If each list were read in turn.")),
+            ("considered", list(way, considered)),
         ],
-        &["one_by_one"],
+        &["one_by_one", "considered"],
     )
 }
 

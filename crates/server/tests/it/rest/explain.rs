@@ -71,6 +71,24 @@ fn the_costs_of_tag_filters_are_as_computed_by_hand() {
 }
 
 #[test]
+fn the_ways_that_were_not_chosen_are_named_with_the_one_that_was() {
+    let served = tasks();
+    let considered = |path: &str| {
+        let page = served.ask(&Ask::get(path)).expect_json(200);
+        page["explain"]["lists"][0]["considered"].clone()
+    };
+    let ways = considered(&format!("{ALL_THREE}&explain=true"));
+    let ways = ways.as_array().unwrap();
+    let chosen: Vec<&Value> = ways.iter().filter(|way| way["is_chosen"] == true).collect();
+    assert_eq!(chosen.len(), 1, "{ways:?}");
+    assert_eq!(chosen[0]["step"], "go through what matches in order of creation");
+    let rows: Vec<u64> = ways.iter().map(|way| way["rows"].as_u64().unwrap()).collect();
+    assert!(rows.is_sorted() && ways.len() == 3, "{ways:?}");
+    // Without a filter there is one way.
+    assert_eq!(considered("/tasks?explain=true"), Value::Null);
+}
+
+#[test]
 fn explaining_a_read_does_not_change_its_result() {
     let served = tasks();
     let made = served.ask(&Ask::get("/tasks?limit=1")).expect_json(200)["items"][0].clone();

@@ -1,6 +1,6 @@
 //! A model that is served on a free port.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use keyloom::{Db, Options, Store, SystemEntropy, User};
@@ -42,6 +42,8 @@ pub(crate) struct Setup {
     pub(crate) store: fn(&ManualClock) -> Arc<dyn Store>,
     /// An engine whose metrics are collected, instead of the store.
     pub(crate) engine: Option<Arc<Engine>>,
+    /// Where administrators may back up the engine.
+    pub(crate) backup_folder: Option<PathBuf>,
     pub(crate) own: Vec<OwnRoute>,
     pub(crate) closed: &'static [&'static str],
     pub(crate) cors_origins: &'static [&'static str],
@@ -55,7 +57,19 @@ impl Setup {
         let (own, closed, cors_origins) = (vec![], &[][..], &[][..]);
         let (tls, engine, store) = (None, None, reference as fn(&ManualClock) -> Arc<dyn Store>);
         let issuers = vec![];
-        Setup { door, limits, tls, store, engine, own, closed, cors_origins, issuers }
+        let backup_folder = None;
+        Setup {
+            door,
+            limits,
+            tls,
+            store,
+            engine,
+            backup_folder,
+            own,
+            closed,
+            cors_origins,
+            issuers,
+        }
     }
 }
 
@@ -93,8 +107,12 @@ impl Served {
         }
         let options = Options { clock: Arc::new(clock.clone()), ..Options::default() };
         let db = block_on(Db::open_with(model, store.clone(), options)).unwrap();
-        let options =
-            RestOptions { closed: setup.closed, engine: setup.engine, ..RestOptions::default() };
+        let options = RestOptions {
+            closed: setup.closed,
+            engine: setup.engine,
+            backup_folder: setup.backup_folder,
+            ..RestOptions::default()
+        };
         let mut trusting = open_tokens();
         if !setup.issuers.is_empty() {
             let issuers = Issuers::new(setup.issuers, Arc::new(clock.clone())).unwrap();

@@ -1,0 +1,80 @@
+//! The ways in which a page could have been found, for `explain`: what each is likely to read, and which one was
+//! chosen. By the estimates that [`Chooser`](crate::strategy) chooses by; reads the sizes of posting lists only.
+
+use crate::facets::Facets;
+use crate::nodes::Search;
+use crate::plan::SizedPlan;
+use crate::strategy::{Chosen, Estimate};
+use crate::{Error, ListRequest};
+
+/// A way to find a page.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Considered {
+    /// What is done.
+    pub step: String,
+    /// What it is likely to read, if matches are spread evenly: entries of the list, and what else is read in the
+    /// same time.
+    pub rows: u64,
+    /// Whether the page was found in this way.
+    pub is_chosen: bool,
+}
+
+/// The ways to find a page of a filter's matches, the cheapest first. None if there is no choice.
+pub(crate) async fn considered(
+    search: &mut Search<'_>,
+    request: &ListRequest,
+    ran: &[Chosen],
+) -> Result<Vec<Considered>, Error> {
+    let is_numbered = search.reader.layout.ordinals().slot(request.entity).is_some();
+    if request.filter.is_none() || !is_numbered {
+        return Ok(vec![]);
+    }
+    let SizedPlan { node, list_size } = SizedPlan::read(search, request).await?;
+    let Some(node) = node else { return Ok(vec![]) };
+    let estimate = Estimate::of(&*node, request, list_size);
+    let (limit, walked) = (u64::from(request.limit), estimate.walked().min(list_size));
+    let entity = search.reader.layout.model().entity(request.entity);
+    let has_order = !entity.list(request.list).order.is_empty();
+    let chosen = |is: fn(&Chosen) -> bool| ran.iter().any(is);
+    let way = |step: &str, rows: u64, is_chosen: bool| Considered {
+        step: step.to_owned(),
+        rows,
+        is_chosen,
+    };
+    let mut ways = vec![
+        way(
+            "walk along the list, fetch each entity, and test it",
+            walked.saturating_mul(2),
+            chosen(|one| matches!(one, Chosen::Each)),
+        ),
+        way(
+            "walk along the list, and fetch what the posting lists have",
+            walked.saturating_add(limit),
+            chosen(|one| matches!(one, Chosen::AlongList(_))),
+        ),
+    ];
+    ways.push(match (has_order, search.has_columns()) {
+        (false, _) => way(
+            "go through what matches in order of creation",
+            limit,
+            chosen(|one| matches!(one, Chosen::AlongOrdinals(_))),
+        ),
+        (true, true) => way(
+            "take the first that match by the column of the list",
+            estimate.sought(),
+            chosen(|one| matches!(one, Chosen::AlongColumn(_))),
+        ),
+        (true, false) => way(
+            "take all that match, and sort them",
+            estimate.passing(),
+            chosen(|one| matches!(one, Chosen::SmallSet(_))),
+        ),
+    });
+    if let Some(facets) = Facets::of(search.reader, request) {
+        let rows = Estimate::merged(facets.known_count()).saturating_add(limit);
+        let is_chosen = chosen(|one| matches!(one, Chosen::AlongFacets(_)));
+        ways.push(way("merge the index keys of the combinations of facets", rows, is_chosen));
+    }
+    ways.sort_by_key(|way| way.rows);
+    Ok(ways)
+}
