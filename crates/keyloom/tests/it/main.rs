@@ -41,6 +41,7 @@ mod large_random;
 mod last_pages;
 mod leases;
 mod live;
+mod live_pages;
 mod many_lists;
 mod matching;
 mod matching_kept;
