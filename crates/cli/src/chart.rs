@@ -65,7 +65,7 @@ fn describe(command: clap::Command) -> clap::Command {
                 .value_name("FORMAT")
                 .value_parser(["terminal", "markdown", "svg", "entities", "html"])
                 .default_value("terminal")
-                .help("Output format"),
+                .help("Output format\n"),
         )
         .arg(output_argument())
         .arg(json_argument().conflicts_with("format"))

@@ -675,6 +675,14 @@ class ReadCostListsBound(TypedDict):
     rows: int
 
 
+class ReadCostListsConsidered(TypedDict):
+    is_chosen: bool
+    # What it is likely to read, if matches are spread evenly: entries of the list, or as much.
+    rows: int
+    # What is done.
+    step: str
+
+
 class ReadCostListsOneByOnePlanned(TypedDict):
     # At least.
     best: int
@@ -717,6 +725,8 @@ class _ReadCostListsRequired(TypedDict):
 
 
 class ReadCostLists(_ReadCostListsRequired, total=False):
+    # The ways in which the page could be found, the cheapest first, if there is a choice.
+    considered: list[ReadCostListsConsidered]
     # If each list were read in turn.
     one_by_one: ReadCostListsOneByOne
 

@@ -703,6 +703,14 @@ export interface ReadCostListsBound {
   rows: number;
 }
 
+export interface ReadCostListsConsidered {
+  is_chosen: boolean;
+  /** What it is likely to read, if matches are spread evenly: entries of the list, or as much. */
+  rows: number;
+  /** What is done. */
+  step: string;
+}
+
 export interface ReadCostListsOneByOnePlanned {
   /** At least. */
   best: number;
@@ -738,6 +746,8 @@ export interface PlanStep {
 export interface ReadCostLists {
   /** The most that the page can read. */
   bound: ReadCostListsBound;
+  /** The ways in which the page could be found, the cheapest first, if there is a choice. */
+  considered?: ReadCostListsConsidered[];
   /** If each list were read in turn. */
   one_by_one?: ReadCostListsOneByOne;
   plan: PlanStep;

@@ -49,7 +49,7 @@ fn facet_lists_show_what_they_cost_to_read_and_to_keep() {
 fn a_chart_as_a_page_or_a_picture_escapes_everything() {
     let folder = Folder::new("chart-hostile");
     let model = "[entity.note]\nfields.text = \"text 1..200 = '<script>alert(1)</script>'\"\n\
-                 list.all = {}\n[on.note]\ninsert = { webhook = \"https://a.test/?<img src=x>\" }\n";
+                 list.all = {}\n[on.note]\ninsert = { webhook = \"https://a.test/?<img/src=x>\" }\n";
     let file = folder.write("<b>model.toml", model);
     for format in ["html", "entities", "svg"] {
         let (success, out, err) = output(&["chart", &file, "--format", format]);

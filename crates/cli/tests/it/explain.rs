@@ -39,6 +39,9 @@ fn a_plan_shows_list_sizes_and_the_reads_of_an_intersection() {
                  Limit: 5000 rows or 16777216 bytes.\n\
                  One id at a time: 60 to 150 rows of all tags' lists, or 3 to 3 of the lists above, \
                  + 3 entities.\n\
+                 Not chosen, if matches are spread evenly:\n        \
+                 161 rows  walk along the list, and fetch what the posting lists have\n        \
+                 282 rows  walk along the list, fetch each entity, and test it\n\
                  Actual: 3 rows of lists and 3 of sets + 3 entities, ";
     assert!(out.starts_with(drawn), "{out}");
     assert!(out.contains("On DynamoDB: "), "{out}");

@@ -70,7 +70,7 @@ fn a_revoked_token_reads_nothing_more() {
         ("query", all.clone()),
         ("explain", all),
         ("changes_since", json!({})),
-        ("diff_model", json!({ "model": app("tasks") })),
+        ("diff_model", json!({ "model": "[entity.task]\nfields.name = \"text\"\n" })),
         ("verify", json!({})),
     ] {
         let error = client.fail(tool, arguments);
