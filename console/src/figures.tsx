@@ -97,7 +97,7 @@ function Consumers({ all }: { all: Sample[] }) {
       {consumers.length === 0 ? (
         <Empty>No handler and no webhook reads changes.</Empty>
       ) : (
-        <Table label="Consumers of changes" head={["Consumer", new Numbers("Events behind"), new Numbers("Oldest"), "State"]}>
+        <Table label="Lag of consumers" head={["Consumer", new Numbers("Events behind"), new Numbers("Oldest"), "State"]}>
           {consumers.map(({ labels, value }) => {
             const consumer = labels["consumer"];
             const isLost = of("keyloom_consumer_lost", consumer) > 0;
@@ -127,7 +127,7 @@ function Background({ all }: { all: Sample[] }) {
       {running.length === 0 ? (
         <Empty>None is running.</Empty>
       ) : (
-        <Table label="Background operations" head={["Kind", new Numbers("Running"), "Progress", new Numbers("Since")]}>
+        <Table label="Progress of operations" head={["Kind", new Numbers("Running"), "Progress", new Numbers("Since")]}>
           {running.map(({ labels, value }) => {
             const kind = labels["kind"];
             const [done, left] = [of("_done", kind), of("_left", kind)];
@@ -171,7 +171,7 @@ function Slowest({ all }: { all: Sample[] }) {
       {slowest.length === 0 ? (
         <Empty>No request has been answered yet.</Empty>
       ) : (
-        <Table label="Slowest queries" head={["Operation", new Numbers("Requests"), new Numbers("99 in 100 within"), new Numbers("Mean"), new Numbers("Together")]}>
+        <Table label="Time of operations" head={["Operation", new Numbers("Requests"), new Numbers("99 in 100 within"), new Numbers("Mean"), new Numbers("Together")]}>
           {slowest.map(({ name, requests, mean, p99, total }) => (
             <tr key={name}>
               <td>

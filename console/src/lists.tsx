@@ -190,6 +190,7 @@ function Items({ service, entity, page, isLoading, again }: ItemsProps) {
   const columns = entity.fields.map(({ name }) => name).filter((name) => name !== "id");
   const [canChange, canDelete] = ["PATCH", "DELETE"].map((method) => service.ofOne(entity, method) !== undefined);
   const isSelectable = canChange || canDelete;
+  /** Changes those that are selected. If it fails, some may be changed, so the page is read again in any case. */
   const apply = async (change: (id: string) => Json) => {
     try {
       for (let start = 0; start < selected.length; start += CHANGES_MAX) {
@@ -197,11 +198,11 @@ function Items({ service, entity, page, isLoading, again }: ItemsProps) {
         await request("/transaction", { method: "POST", body: { changes: some.map(change) } });
       }
       setProblem(undefined);
-    } catch (error) {
-      setProblem(problemOf(error));
+    } finally {
+      again();
     }
-    again();
   };
+  const remove = () => apply((id) => ({ delete: entity.name, id })).catch((error: unknown) => setProblem(problemOf(error)));
   const all = (
     <input
       type="checkbox"
@@ -218,7 +219,7 @@ function Items({ service, entity, page, isLoading, again }: ItemsProps) {
           <span role="status">{count(selected.length)} selected</span>
           {canChange && <ChangeMany service={service} entity={entity} label="Set a field" run={(document) => apply((id) => ({ update: entity.name, id, document }))} />}
           {canDelete && (
-            <Danger label="Delete" confirm={`Delete ${selected.length} of ${spoken(entity.name)}?`} act={() => void apply((id) => ({ delete: entity.name, id }))} />
+            <Danger label="Delete" confirm={`Delete ${selected.length} of ${spoken(entity.name)}?`} act={() => void remove()} />
           )}
         </div>
       )}

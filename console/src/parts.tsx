@@ -51,9 +51,16 @@ export function Alert({ problem, again }: { problem: Problem | undefined; again?
 
 /** A heading with actions beside it. */
 export function Heading({ title, children }: { title: ComponentChildren; children?: ComponentChildren }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  // One that appears when its view has been loaded is where keyboards start, unless somebody is elsewhere by then.
+  useEffect(() => {
+    if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <div class="heading">
-      <h1 tabIndex={-1}>{title}</h1>
+      <h1 tabIndex={-1} ref={heading}>
+        {title}
+      </h1>
       <div class="actions">{children}</div>
     </div>
   );

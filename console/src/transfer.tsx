@@ -252,7 +252,7 @@ function stateOf(latest: { [name: string]: Json }): string {
 function Kept({ items }: { items: { [name: string]: Json }[] }) {
   if (items.length === 0) return <Empty>There is none yet.</Empty>;
   return (
-    <Table label="Backups" head={["Backup", new Numbers("Size")]}>
+    <Table label="Kept backups" head={["Backup", new Numbers("Size")]}>
       {items.map((item) => (
         <tr key={shown(item["name"])}>
           <td class="id">{shown(item["name"])}</td>

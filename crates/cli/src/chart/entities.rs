@@ -16,7 +16,7 @@ const HEAD: f64 = 32.0;
 const GAP: (f64, f64) = (110.0, 28.0);
 const MARGIN: f64 = 24.0;
 /// How many characters of small text fit into a box, and beside the cost of a query.
-const TEXT_MAX: usize = 50;
+const TEXT_MAX: usize = 44;
 const QUERY_MAX: usize = 38;
 
 const STYLE: &str = include_str!("entities.css");

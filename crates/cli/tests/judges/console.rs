@@ -52,7 +52,7 @@ fn tables_and_their_heat_are_managed() {
     copy_suite(&run);
     let serve = |data: &str, more: &[&str]| {
         let mut command = keyloom();
-        command.args(["dynamodb", "--data", &folder.path(data), "--listen", "127.0.0.1:0"]);
+        command.args(["dynamodb", "--data", &folder.path(data)]);
         Process::serve({
             command.args(more);
             command

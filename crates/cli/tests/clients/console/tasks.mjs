@@ -73,8 +73,8 @@ export async function use(page, { url, check, visit }) {
   await expect(page.getByText('2 in total'), 'what enters is shown without a reload');
   await page.getByLabel('live').uncheck();
   await page.getByLabel('Select all on this page').check();
-  await page.getByRole('button', { name: 'Delete' }).click();
-  await page.getByRole('button', { name: 'Delete' }).click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await expect(page.getByText('Nothing here.'), 'both are deleted');
 
   // A field of the selected ones is set together; what the model refuses is reported.
@@ -109,14 +109,14 @@ export async function use(page, { url, check, visit }) {
   const some = [...lines.slice(0, 120), '{"name": ""}', 'nonsense'].join('\n');
   const { writeFileSync } = await import('node:fs');
   writeFileSync(`${file}.more`, some);
-  await page.getByLabel('file').setInputFiles(`${file}.more`);
+  await page.getByLabel('file', { exact: true }).setInputFiles(`${file}.more`);
   await page.getByRole('button', { name: 'Import', exact: true }).click();
   await expect(page.getByText('122 lines read, 120 written, 2 refused.'), 'lines are written or refused');
   const refused = await page.getByRole('region', { name: 'Refused lines' }).locator('tbody tr').allTextContents();
   check(/^121/.test(refused[0]) && /^122/.test(refused[1]), `refused lines are numbered: ${refused}`);
   const exported = JSON.parse(lines[0]).id;
   writeFileSync(`${file}.again`, JSON.stringify({ ...JSON.parse(lines[0]), description: 'replaced' }));
-  await page.getByLabel('file').setInputFiles(`${file}.again`);
+  await page.getByLabel('file', { exact: true }).setInputFiles(`${file}.again`);
   await page.getByLabel('what to do').selectOption('put');
   await page.getByRole('button', { name: 'Import', exact: true }).click();
   await expect(page.getByText('1 line read, 1 written, 0 refused.'), 'a line replaces its entity');
