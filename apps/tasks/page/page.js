@@ -43,12 +43,18 @@ function chip(label, tag, tags) {
   );
 }
 
+/** How often the list and the keys were asked for. Answers can overtake each other: only the newest is shown. */
+let lists = 0;
+let menus = 0;
+
 /** Refreshes the list; with `attempt`, an error that is shown stays. */
 async function refresh(run = tell) {
   await run(async () => {
     const { tag, cursor } = asked();
     const at = path("/tasks", { tag, cursor, limit: PAGE, reverse: "true", total: "true" });
+    const mine = ++lists;
     const list = await ask("GET", at);
+    if (mine !== lists) return;
     follow(at, list, () => refresh(attempt));
     document.getElementById("total").textContent =
       `${count(list.total)} ${list.total === 1 ? "task" : "tasks"}${tag.length ? " with these tags" : ""}`;
@@ -77,6 +83,7 @@ function turn(id, cursor, tag) {
 /** The values of each key, with the number of listed tasks that have them. */
 async function refreshKeys(tag) {
   const prefix = document.getElementById("prefix").value.trim();
+  const mine = ++menus;
   const keys = await ask("GET", path("/tasks/tags", { tag, limit: KEYS_SHOWN }));
   const parts = await Promise.all(
     keys.items.map(async ({ key }) => {
@@ -90,6 +97,7 @@ async function refreshKeys(tag) {
       return make("div", {}, make("h2", {}, key), make("ul", { className: "chips" }, ...chips, more));
     }),
   );
+  if (mine !== menus) return;
   document.getElementById("keys").replaceChildren(...parts.filter((part) => part !== null));
 }
 
