@@ -23,6 +23,7 @@
 //! error messages. This one does less: it allocates only for strings with escapes.
 
 mod error;
+mod plain;
 mod reader;
 mod write;
 

@@ -11,6 +11,7 @@
 
 use std::borrow::Cow;
 
+use crate::plain::plain_length;
 use crate::{JsonError, JsonFault};
 
 /// Limits of a text.
@@ -226,8 +227,7 @@ impl<'a> Reader<'a> {
     /// Reads characters that need no unescaping.
     fn plain(&mut self) -> &'a str {
         let rest = &self.text[self.offset..];
-        let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..=0x1F);
-        let length = rest.as_bytes().iter().position(is_special).unwrap_or(rest.len());
+        let length = plain_length(rest.as_bytes());
         self.offset += length;
         &rest[..length]
     }

@@ -2,4 +2,5 @@
 
 mod hostile;
 mod limits;
+mod strings;
 mod tree;
