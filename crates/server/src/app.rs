@@ -1,9 +1,11 @@
 //! What a server serves.
 
 use std::borrow::Cow;
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
-use axum::Router;
+use axum::extract::Request;
 use axum::response::Response;
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderName};
@@ -14,13 +16,15 @@ use crate::http::refusal::Refusal;
 /// Something that answers requests, made from a [`Rest`](crate::Rest) or a
 /// [`DynamoDb`](crate::DynamoDb).
 #[derive(Clone)]
-pub struct App {
-    pub(crate) router: Router,
-    pub(crate) hooks: Arc<dyn EdgeHooks>,
-}
+pub struct App(pub(crate) Arc<dyn Service>);
 
-/// What the edge needs from an app.
-pub(crate) trait EdgeHooks: Send + Sync + 'static {
+/// A response in the making.
+pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+
+/// An app, as the edge sees it.
+pub(crate) trait Service: Send + Sync + 'static {
+    /// Answers a request, which has an [`Origin`](crate::http::edge::Origin) among its extensions.
+    fn answer(self: Arc<Self>, request: Request) -> Answering;
     /// Whether it accepts requests without authentication.
     fn is_open(&self) -> bool;
     /// Its metrics.
@@ -43,6 +47,6 @@ pub(crate) trait EdgeHooks: Send + Sync + 'static {
 
 impl std::fmt::Debug for App {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("App").field("is_open", &self.hooks.is_open()).finish_non_exhaustive()
+        f.debug_struct("App").field("is_open", &self.0.is_open()).finish_non_exhaustive()
     }
 }

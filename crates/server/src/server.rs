@@ -6,17 +6,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use hyper::header::HeaderValue;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
-use crate::app::EdgeHooks;
 use crate::http::connection::{self, Stop};
 use crate::http::edge::{Edge, Origin};
-use crate::http::layers;
+use crate::http::layers::Layers;
 use crate::race::{Either, race};
 use crate::tls::Certificate;
 use crate::{App, Config, Limits, ServerError};
@@ -30,8 +28,7 @@ const OTHER_HANDLES: usize = 256;
 pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    router: Router,
-    hooks: Arc<dyn EdgeHooks>,
+    layers: Arc<Layers>,
     edge: Arc<Edge>,
     certificate: Option<Arc<Certificate>>,
 }
@@ -45,7 +42,7 @@ impl Server {
     /// authentication and the address is not a loopback address.
     pub async fn bind(config: Config, app: App) -> Result<Server, ServerError> {
         let address = config.listen;
-        if app.hooks.is_open() && !address.ip().is_loopback() {
+        if app.0.is_open() && !address.ip().is_loopback() {
             return Err(ServerError::Open { address });
         }
         let certificate = config.tls.as_ref().map(Certificate::load).transpose()?.map(Arc::new);
@@ -54,10 +51,9 @@ impl Server {
         let failed = |cause| ServerError::Listen { address, cause };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let hooks = app.hooks.clone();
-        let router = layers::around(app, &origins);
+        let layers = Arc::new(Layers::around(app, &origins));
         let edge = Arc::new(Edge::new(within_handles(config.limits)));
-        Ok(Server { listener, address, router, hooks, edge, certificate })
+        Ok(Server { listener, address, layers, edge, certificate })
     }
 
     /// The address it listens on.
@@ -81,7 +77,7 @@ impl Server {
             drop(self.listener);
             // Fails if all connections have ended.
             let _ = stopping.send(Stop::Yes);
-            self.hooks.stop();
+            self.layers.app().stop();
             let ended = async { while connections.join_next().await.is_some() {} };
             let _ = timeout(self.edge.limits.stop_time, ended).await;
         }
@@ -112,7 +108,7 @@ impl Server {
         client: SocketAddr,
         stopped: watch::Receiver<Stop>,
     ) -> impl Future<Output = ()> + Send + use<> {
-        let (router, edge) = (self.router.clone(), self.edge.clone());
+        let (layers, edge) = (self.layers.clone(), self.edge.clone());
         let tls = self.certificate.as_ref().map(|certificate| certificate.acceptor());
         async move {
             // Closes the connection of a client that is not admitted; it can retry.
@@ -123,13 +119,13 @@ impl Server {
             let _ = stream.set_nodelay(true);
             let from = (origin, permit.activity.clone());
             match tls {
-                None => connection::serve(stream, router, from, stopped).await,
+                None => connection::serve(stream, layers, from, stopped).await,
                 Some(tls) => {
                     // Closes the connection if the handshake fails or takes too long.
                     let handshake = timeout(head_time, tls.accept(stream));
                     let handshake = race(permit.activity.closed(), handshake).await;
                     if let Either::Right(Ok(Ok(stream))) = handshake {
-                        connection::serve(stream, router, from, stopped).await;
+                        connection::serve(stream, layers, from, stopped).await;
                     }
                 }
             }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
@@ -19,7 +18,7 @@ use super::cors::Cors;
 use super::reply::Reply;
 use super::sigv4::{self, Denial};
 use crate::App;
-use crate::app::EdgeHooks;
+use crate::app::{Answering, Service};
 use crate::console::Console;
 use crate::fair::Weight;
 use crate::http::edge::Origin;
@@ -73,7 +72,7 @@ impl DynamoDb {
     }
 
     /// Answers a request.
-    async fn answer(self: Arc<Self>, request: Request) -> Response {
+    async fn respond(self: Arc<Self>, request: Request) -> Response {
         let origin = Origin::of(request.extensions());
         let (head, body) = request.into_parts();
         // Without credentials, any page in a browser of this machine could use the answer.
@@ -184,7 +183,11 @@ impl DynamoDb {
     }
 }
 
-impl EdgeHooks for DynamoDb {
+impl Service for DynamoDb {
+    fn answer(self: Arc<Self>, request: Request) -> Answering {
+        Box::pin(self.respond(request))
+    }
+
     fn is_open(&self) -> bool {
         self.credentials.is_none()
     }
@@ -224,10 +227,7 @@ impl EdgeHooks for DynamoDb {
 
 impl From<DynamoDb> for App {
     fn from(app: DynamoDb) -> App {
-        let app = Arc::new(app);
-        let service = app.clone();
-        let answer = move |request: Request| service.clone().answer(request);
-        App { router: Router::new().fallback(answer), hooks: app }
+        App(Arc::new(app))
     }
 }
 

@@ -7,7 +7,6 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
-use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use hyper::Request;
@@ -18,10 +17,10 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::sync::watch;
 use tokio_io_timeout::TimeoutStream;
-use tower::Service as _;
 
 use super::connections::Activity;
 use super::edge::Origin;
+use super::layers::Layers;
 
 /// Whether the server has been told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +33,7 @@ pub(crate) enum Stop {
 /// request in progress is answered.
 pub(crate) async fn serve(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    router: Router,
+    layers: Arc<Layers>,
     (origin, activity): (Origin, Arc<Activity>),
     mut stopped: watch::Receiver<Stop>,
 ) {
@@ -42,7 +41,7 @@ pub(crate) async fn serve(
     let mut stream = TimeoutStream::new(Watched { stream, activity: activity.clone() });
     // The timer restarts whenever the client reads something.
     stream.set_write_timeout(Some(limits.write_time));
-    let service = service_fn(move |request| answer(router.clone(), origin.clone(), request));
+    let service = service_fn(move |request| answer(layers.clone(), origin.clone(), request));
     let connection = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head_time)
@@ -68,15 +67,14 @@ pub(crate) async fn serve(
 }
 
 async fn answer(
-    mut router: Router,
+    layers: Arc<Layers>,
     origin: Origin,
-    mut request: Request<Incoming>,
+    request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
-    request.extensions_mut().insert(origin.clone());
     origin.set_busy(true);
-    let response = router.call(request.map(Body::new)).await;
+    let response = layers.answer(origin.clone(), request.map(Body::new)).await;
     origin.set_busy(false);
-    response
+    Ok(response)
 }
 
 /// A stream that records when bytes move.

@@ -22,11 +22,13 @@ pub(crate) struct Edge {
     pub(crate) pool: Pool,
 }
 
-/// Where a request came from: an extension of every request.
+/// Where a request came from, and its id: an extension of every request.
 #[derive(Clone, Debug)]
 pub(crate) struct Origin {
     pub(crate) edge: Arc<Edge>,
     pub(crate) client: SocketAddr,
+    /// Assigned when the request is [observed](super::observe).
+    pub(crate) request_id: Arc<str>,
     activity: Option<Arc<Activity>>,
 }
 
@@ -42,7 +44,7 @@ impl Edge {
 
 impl Origin {
     pub(crate) fn new(edge: Arc<Edge>, client: SocketAddr, activity: Arc<Activity>) -> Origin {
-        Origin { edge, client, activity: Some(activity) }
+        Origin { edge, client, request_id: Arc::default(), activity: Some(activity) }
     }
 
     /// The origin of a request. One that came over no connection counts as local.
@@ -50,6 +52,7 @@ impl Origin {
         extensions.get::<Origin>().cloned().unwrap_or_else(|| Origin {
             edge: Arc::new(Edge::new(Limits::default())),
             client: SocketAddr::from(([127, 0, 0, 1], 0)),
+            request_id: Arc::default(),
             activity: None,
         })
     }

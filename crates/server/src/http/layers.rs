@@ -1,13 +1,12 @@
-//! The tower layers around every app.
+//! The layers around every app.
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Body;
-use axum::extract::{Request, State};
-use axum::middleware::{Next, from_fn_with_state};
+use axum::extract::Request;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
 use http_body_util::{BodyExt, Collected};
@@ -18,6 +17,7 @@ use hyper::header::{
     IF_NONE_MATCH, LOCATION, RETRY_AFTER,
 };
 use keyloom_store::yield_point;
+use tower::{Layer as _, ServiceExt as _, service_fn};
 use tower_http::CompressionLevel;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
@@ -28,7 +28,7 @@ use super::edge::Origin;
 use super::observe::observe;
 use super::refusal::Refusal;
 use crate::App;
-use crate::app::EdgeHooks;
+use crate::app::Service;
 use crate::fair::Weight;
 
 /// Smaller bodies are not worth compressing.
@@ -38,49 +38,84 @@ pub(crate) const EVENT_STREAM: &str = "text/event-stream";
 /// How long a browser may cache the answer to a preflight request.
 const CORS_TIME: Duration = Duration::from_secs(60 * 60);
 
-/// Wraps an app in the layers that every app needs.
-pub(crate) fn around(app: App, cors_origins: &[HeaderValue]) -> Router {
-    let App { router, hooks } = app;
-    let compressed =
-        SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::const_new(EVENT_STREAM));
-    let compression =
-        CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(compressed);
-    // The last layer is the outermost.
-    let router = router
-        .layer(compression)
-        .layer(from_fn_with_state(hooks.clone(), whole))
-        .layer(CatchPanicLayer::custom(panicked));
-    let router = match cors_origins {
-        [] => router,
-        origins => router.layer(cors(origins)),
-    };
-    router.layer(from_fn_with_state(hooks, observe))
+/// An app, and what every request to it and every response of it passes.
+///
+/// The layers are functions that call one another, not a stack of axum: that clones and boxes every layer for every
+/// request, which costs more than the layers themselves.
+pub(crate) struct Layers {
+    app: Arc<dyn Service>,
+    /// `None` if pages of no other origin may read responses.
+    cors: Option<CorsLayer>,
 }
 
-/// Collects the body before the head is sent, so that its length and its checksum are known. Event streams
-/// are passed on.
-async fn whole(State(hooks): State<Arc<dyn EdgeHooks>>, request: Request, next: Next) -> Response {
-    let origin = Origin::of(request.extensions());
-    let response = next.run(request).await;
-    let media_type = response.headers().get(CONTENT_TYPE);
-    if media_type.is_some_and(|media_type| media_type == EVENT_STREAM) {
-        return response;
+impl Layers {
+    pub(crate) fn around(App(app): App, cors_origins: &[HeaderValue]) -> Layers {
+        let cors = (!cors_origins.is_empty()).then(|| cors(cors_origins));
+        Layers { app, cors }
     }
-    let (mut head, body) = response.into_parts();
-    let collected = match body.size_hint().exact() {
-        Some(_) => body.collect().await.map(Collected::to_bytes),
-        // It is compressed while it is read, which takes time.
-        None => origin.edge.pool.run(Weight::Heavy, collect_in_slices(body)).await,
-    };
-    match collected {
-        Ok(body) => {
-            hooks.add_body_headers(&mut head.headers, &body);
-            Response::from_parts(head, Body::from(body))
+
+    pub(crate) fn app(&self) -> &dyn Service {
+        &*self.app
+    }
+
+    /// Answers a request. Its id, the log and the metrics are for all requests, so they are outermost.
+    pub(crate) async fn answer(&self, origin: Origin, request: Request) -> Response {
+        observe(&*self.app, origin, request, async |request| {
+            let guarded = service_fn(|request| self.guarded(request));
+            let Ok(response) = match &self.cors {
+                Some(cors) => cors.layer(guarded).oneshot(request).await,
+                None => guarded.oneshot(request).await,
+            };
+            response
+        })
+        .await
+    }
+
+    /// Answers, also if the app panics.
+    async fn guarded(&self, request: Request) -> Result<Response, Infallible> {
+        let whole = service_fn(|request| self.whole(request));
+        let response = CatchPanicLayer::custom(panicked).layer(whole).oneshot(request).await?;
+        Ok(response.map(Body::new))
+    }
+
+    /// Collects the body before the head is sent, so that its length and its checksum are known. Event streams
+    /// are passed on.
+    async fn whole(&self, request: Request) -> Result<Response, Infallible> {
+        let origin = Origin::of(request.extensions());
+        let response = self.compressed(request).await?;
+        let media_type = response.headers().get(CONTENT_TYPE);
+        if media_type.is_some_and(|media_type| media_type == EVENT_STREAM) {
+            return Ok(response);
         }
-        Err(error) => {
-            tracing::error!(%error, "cannot produce the body of a response");
-            Refusal::Panicked.into()
-        }
+        let (mut head, body) = response.into_parts();
+        let collected = match body.size_hint().exact() {
+            Some(_) => body.collect().await.map(Collected::to_bytes),
+            // It is compressed while it is read, which takes time.
+            None => origin.edge.pool.run(Weight::Heavy, collect_in_slices(body)).await,
+        };
+        Ok(match collected {
+            Ok(body) => {
+                self.app.add_body_headers(&mut head.headers, &body);
+                Response::from_parts(head, Body::from(body))
+            }
+            Err(error) => {
+                tracing::error!(%error, "cannot produce the body of a response");
+                Refusal::Panicked.into()
+            }
+        })
+    }
+
+    /// Answers with a compressed body, if the client accepts one and it is worth it; also says that it depends on that.
+    async fn compressed(&self, request: Request) -> Result<Response, Infallible> {
+        let answer = service_fn(async |request| -> Result<Response, Infallible> {
+            Ok(self.app.clone().answer(request).await)
+        });
+        let worth =
+            SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::const_new(EVENT_STREAM));
+        let compression =
+            CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth);
+        let response = compression.layer(answer).oneshot(request).await?;
+        Ok(response.map(Body::new))
     }
 }
 

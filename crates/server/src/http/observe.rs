@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
+use axum::extract::Request;
 use axum::response::Response;
 use hyper::StatusCode;
 use hyper::body::Body as _;
@@ -12,14 +11,10 @@ use hyper::header::{CONNECTION, HeaderValue};
 
 use super::edge::Origin;
 use super::refusal::Refusal;
-use crate::app::EdgeHooks;
+use crate::app::Service;
 
 /// The target of the log events of requests, for filters.
 pub const REQUEST_TARGET: &str = "keyloom::request";
-
-/// The id of a request: an extension of it.
-#[derive(Clone, Debug)]
-pub(crate) struct RequestId(pub(crate) Arc<str>);
 
 /// What an app adds to the log event of a request: an extension of its response.
 #[derive(Clone, Debug, Default)]
@@ -37,29 +32,30 @@ pub(crate) struct LogFields {
 
 /// Gives a request its id, has the app format refusals of the edge, counts and logs.
 pub(super) async fn observe(
-    State(hooks): State<Arc<dyn EdgeHooks>>,
+    app: &dyn Service,
+    mut origin: Origin,
     mut request: Request,
-    next: Next,
+    answer: impl AsyncFnOnce(Request) -> Response,
 ) -> Response {
-    let (began, _in_flight) = (Instant::now(), hooks.metrics().begin());
-    let id: Arc<str> = hooks.request_id(request.headers()).into();
-    let client = Origin::of(request.extensions()).client;
-    let (method, uri) = (request.method().clone(), request.uri().clone());
-    request.extensions_mut().insert(RequestId(id.clone()));
-    let mut response = next.run(request).await;
+    let (began, _in_flight) = (Instant::now(), app.metrics().begin());
+    let id: Arc<str> = app.request_id(request.headers()).into();
+    let (client, method, uri) = (origin.client, request.method().clone(), request.uri().clone());
+    origin.request_id = id.clone();
+    request.extensions_mut().insert(origin);
+    let mut response = answer(request).await;
     let mut fields = response.extensions_mut().remove::<LogFields>();
     if let Some(refusal) = refusal(&mut response, fields.as_ref()) {
-        response = refused(&*hooks, refusal, &id);
+        response = refused(app, refusal, &id);
         // Keeps what the app knew about the request, with the code of the refusal.
         let of_refusal = response.extensions_mut().remove::<LogFields>().unwrap_or_default();
         fields = Some(LogFields { code: of_refusal.code, ..fields.unwrap_or_default() });
     }
     let fields = fields.unwrap_or_default();
     if let Ok(id) = HeaderValue::from_str(&id) {
-        response.headers_mut().insert(hooks.request_id_header(), id);
+        response.headers_mut().insert(app.request_id_header(), id);
     }
     let (took, status) = (began.elapsed(), response.status().as_u16());
-    hooks.metrics().count(fields.operation.as_ref(), status, took);
+    app.metrics().count(fields.operation.as_ref(), status, took);
     macro_rules! log {
         ($level:ident) => {
             tracing::$level!(
@@ -67,7 +63,7 @@ pub(super) async fn observe(
                 request_id = &*id,
                 %client,
                 method = method.as_str(),
-                path = &*hooks.log_path(uri.path()),
+                path = &*app.log_path(uri.path()),
                 operation = fields.operation.as_deref(),
                 token = fields.token.as_deref(),
                 tenant = fields.tenant.as_deref(),
@@ -95,8 +91,8 @@ fn refusal(response: &mut Response, fields: Option<&LogFields>) -> Option<Refusa
     refusal.or(is_packed.then_some(Refusal::UnknownEncoding))
 }
 
-fn refused(hooks: &dyn EdgeHooks, refusal: Refusal, id: &str) -> Response {
-    let mut response = hooks.refuse(refusal, id);
+fn refused(app: &dyn Service, refusal: Refusal, id: &str) -> Response {
+    let mut response = app.refuse(refusal, id);
     if refusal.ends_connection() {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }

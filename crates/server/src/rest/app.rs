@@ -9,7 +9,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Method;
-use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::http::Extensions;
 use keyloom::Db;
 use keyloom_dynamodb::Consumption;
@@ -41,21 +41,18 @@ use super::readiness::Readiness;
 use super::route::Route;
 use super::routing::{pattern, router};
 use super::segment::Segment;
-use super::service::{RestService, respond};
+use super::service::{REQUEST_ID, RestService, respond};
 use super::state::State;
 use super::tokens::Tokens;
 use super::unit_metrics::UnitMetrics;
 use super::unserved::Directory;
 
 use crate::App;
-use crate::app::EdgeHooks;
 use crate::http::edge::Origin;
 use crate::http::metrics::Metrics;
 use crate::http::observe::LogFields;
 use crate::http::refusal::Refusal;
 use crate::http::request_id::RequestIds;
-
-const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// A database over HTTP: all operations of its model as REST.
 #[derive(Debug)]
@@ -182,7 +179,6 @@ impl Rest {
             body: Bytes::from(format!("{{\"changes\":[{change}]}}")),
             closed: &[],
             origin: Origin::of(&Extensions::new()),
-            request_id: "".into(),
         };
         let reply = Transaction.run(state, &call).await;
         let reply = reply
@@ -262,39 +258,35 @@ impl RestService {
 
 impl From<Rest> for App {
     fn from(rest: Rest) -> App {
-        App { router: rest.current.routes(), hooks: rest.current }
+        App(rest.current)
     }
 }
 
-impl EdgeHooks for RestService {
-    fn is_open(&self) -> bool {
+impl RestService {
+    pub(super) fn is_open(&self) -> bool {
         self.state.tokens.is_open()
     }
 
-    fn metrics(&self) -> &Metrics {
+    pub(super) fn metrics(&self) -> &Metrics {
         &self.state.measurements.http
     }
 
     /// The id that the client chose, or a new one.
-    fn request_id(&self, headers: &HeaderMap) -> String {
+    pub(super) fn request_id(&self, headers: &HeaderMap) -> String {
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        let given = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok());
+        let given = headers.get(REQUEST_ID).and_then(|value| value.to_str().ok());
         let given = given.filter(|id| (1..=128).contains(&id.len()) && id.bytes().all(is_plain));
         given.map_or_else(|| self.request_ids.next(), str::to_owned)
     }
 
-    fn request_id_header(&self) -> HeaderName {
-        REQUEST_ID
-    }
-
-    fn refuse(&self, refusal: Refusal, request_id: &str) -> Response {
+    pub(super) fn refuse(&self, refusal: Refusal, request_id: &str) -> Response {
         let problem = Problem::from(refusal);
         respond(Err(problem.into()), request_id, LogFields::default())
     }
 
     /// A parameter in the path of a public operation may be a secret that grants access. The rest of the
     /// path is cut, whatever the method and whether it matches an operation.
-    fn log_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
+    pub(super) fn log_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
         let is_secret = self.operations.iter().any(|operation| {
             operation.access() == Access::Public
@@ -304,7 +296,7 @@ impl EdgeHooks for RestService {
         if is_secret { Cow::Owned(format!("/{first}/…")) } else { Cow::Borrowed(path) }
     }
 
-    fn stop(&self) {
+    pub(super) fn stop(&self) {
         self.state.is_stopped.send_replace(true);
     }
 }

@@ -2,7 +2,6 @@
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
-use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
@@ -36,9 +35,8 @@ pub(crate) struct Call {
     pub(crate) body: Bytes,
     /// Operations on entities that are not served.
     pub(crate) closed: &'static [&'static str],
-    /// Where the request came from.
+    /// Where the request came from, and its id.
     pub(crate) origin: Origin,
-    pub(crate) request_id: Arc<str>,
 }
 
 /// Versions in `If-Match` or `If-None-Match`.

@@ -5,14 +5,16 @@ use std::borrow::Cow;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::Router;
+use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
-use hyper::header::{HeaderMap, HeaderName};
-use tower::{ServiceExt as _, service_fn};
+use hyper::header::{CONTENT_ENCODING, HeaderMap, HeaderName};
+use tower::ServiceExt as _;
+use tower_http::decompression::RequestDecompression;
 
 use super::routing::router;
-use super::service::RestService;
-use crate::app::EdgeHooks;
+use super::service::{REQUEST_ID, RestService};
+use crate::app::{Answering, Service};
 use crate::http::metrics::Metrics;
 use crate::http::refusal::Refusal;
 
@@ -52,21 +54,28 @@ impl Current {
         &self.first
     }
 
-    /// The routes of whatever service there is when a request arrives.
-    pub(super) fn routes(self: &Arc<Self>) -> Router {
-        let current = self.clone();
-        Router::new().fallback_service(service_fn(move |request: Request| {
-            let Serving { router, .. } = current.now();
-            router.oneshot(request)
-        }))
-    }
-
     fn now(&self) -> Serving {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl EdgeHooks for Current {
+impl Service for Current {
+    fn answer(self: Arc<Self>, request: Request) -> Answering {
+        let Serving { router, .. } = self.now();
+        Box::pin(async move {
+            // Its own layer would box the body of every request, also of those that are not compressed.
+            let is_packed = request.headers().contains_key(CONTENT_ENCODING);
+            let Ok(response) = match is_packed {
+                true => {
+                    let unpacked = RequestDecompression::new(router).oneshot(request).await;
+                    unpacked.map(|response| response.map(Body::new))
+                }
+                false => router.oneshot(request).await,
+            };
+            response
+        })
+    }
+
     fn is_open(&self) -> bool {
         self.now().service.is_open()
     }
@@ -80,7 +89,7 @@ impl EdgeHooks for Current {
     }
 
     fn request_id_header(&self) -> HeaderName {
-        self.first.request_id_header()
+        REQUEST_ID
     }
 
     fn refuse(&self, refusal: Refusal, request_id: &str) -> Response {

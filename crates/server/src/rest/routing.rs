@@ -9,14 +9,14 @@ use axum::response::Response;
 use axum::routing::{MethodFilter, MethodRouter};
 use hyper::header::ALLOW;
 use hyper::{Method, StatusCode};
-use tower_http::decompression::RequestDecompressionLayer;
 
 use super::call::Reply;
 use super::operation::Operation;
 use super::problem::Problem;
 use super::segment::Segment;
-use super::service::{RestService, request_id, respond};
+use super::service::{RestService, respond};
 use super::uri;
+use crate::http::edge::Origin;
 use crate::http::observe::LogFields;
 
 /// The routes of all operations.
@@ -36,7 +36,6 @@ pub(super) fn router(service: Arc<RestService>) -> Router {
     router
         .fallback(move |request| no_route(elsewhere.clone(), request))
         .method_not_allowed_fallback(move |request| no_method(otherwise.clone(), request))
-        .layer(RequestDecompressionLayer::new())
 }
 
 /// The axum pattern of a path. It does not contain the names of parameters: two operations of one path may
@@ -57,7 +56,7 @@ pub(super) fn pattern(path: &[Segment]) -> String {
 
 /// Answers a request whose path no operation has: with a page, or a problem.
 async fn no_route(service: Arc<RestService>, request: Request) -> Response {
-    let (id, method) = (request_id(&request), request.method());
+    let (id, method) = (Origin::of(request.extensions()).request_id, request.method());
     let is_read = [Method::GET, Method::HEAD].contains(method);
     let page = service.state.pages.own(request.uri().path()).filter(|_| is_read);
     let answer = match page {
@@ -77,7 +76,7 @@ fn unserved(service: &RestService, request: &Request) -> Problem {
 
 /// Answers a request whose path operations have, but not with its method.
 async fn no_method(service: Arc<RestService>, request: Request) -> Response {
-    let (id, method) = (request_id(&request), request.method());
+    let (id, method) = (Origin::of(request.extensions()).request_id, request.method());
     let path = request.extensions().get::<MatchedPath>();
     let is_meant =
         |operation: &&Operation| path.is_some_and(|path| path.as_str() == pattern(&operation.path));

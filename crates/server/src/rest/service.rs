@@ -29,10 +29,13 @@ use super::unserved::Directory;
 use super::{explain, reserved, uri};
 use crate::fair::Weight;
 use crate::http::edge::Origin;
-use crate::http::observe::{LogFields, RequestId};
+use crate::http::observe::LogFields;
 use crate::http::receive::receive;
 use crate::http::refusal::Refusal;
 use crate::http::request_id::RequestIds;
+
+/// The header that has the id of a request.
+pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Answers the requests to a model.
 #[derive(Debug)]
@@ -77,11 +80,10 @@ impl RestService {
     pub(super) async fn operate(self: Arc<Self>, index: usize, request: Request) -> Response {
         let mut fields =
             LogFields { operation: Some(self.names[index].clone()), ..LogFields::default() };
-        let id = request_id(&request);
         let origin = Origin::of(request.extensions());
-        let served = self.serve(index, request, &origin, &id, &mut fields);
+        let served = self.serve(index, request, &origin, &mut fields);
         let answered = self.consumed[index].clone().measure(served).await;
-        respond(answered, &id, fields)
+        respond(answered, &origin.request_id, fields)
     }
 
     async fn serve(
@@ -89,7 +91,6 @@ impl RestService {
         index: usize,
         request: Request,
         origin: &Origin,
-        id: &Arc<str>,
         fields: &mut LogFields,
     ) -> Result<Reply, Stopped> {
         let operation = &self.operations[index];
@@ -122,7 +123,6 @@ impl RestService {
             body: received.bytes.clone(),
             closed: self.options.closed,
             origin: origin.clone(),
-            request_id: id.clone(),
         };
         if operation.action.is_immediate() {
             return Ok(operation.action.run(&self.state, &call).await?);
@@ -200,11 +200,6 @@ fn problem_reply(problem: &Problem, id: &str) -> Reply {
         Kind::Unauthorized => reply.with(WWW_AUTHENTICATE, "Bearer"),
         _ => reply,
     }
-}
-
-/// The request id that the edge has assigned.
-pub(super) fn request_id(request: &Request) -> Arc<str> {
-    request.extensions().get::<RequestId>().map_or_else(|| "".into(), |id| id.0.clone())
 }
 
 /// Builds the response, with its log fields.

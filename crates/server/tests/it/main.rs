@@ -2,6 +2,7 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod crowding;
 mod http_client;
 mod json_memory;
 mod limits;
@@ -11,3 +12,4 @@ mod rig;
 mod signatures;
 mod stopping;
 mod tls;
+mod wire_fair;

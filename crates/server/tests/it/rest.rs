@@ -39,7 +39,7 @@ mod readiness;
 mod reserved;
 mod rule_streams;
 mod rules;
-mod served;
+pub(crate) mod served;
 mod serving;
 mod shared_tokens;
 mod signed;

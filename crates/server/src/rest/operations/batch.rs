@@ -74,7 +74,10 @@ async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
             Ok((status, None)) => format!("{{\"status\":{}}}", status.as_u16()),
             Err(problem) => {
                 let status = problem.status().as_u16();
-                format!("{{\"status\":{status},\"problem\":{}}}", problem.to_json(&call.request_id))
+                format!(
+                    "{{\"status\":{status},\"problem\":{}}}",
+                    problem.to_json(&call.origin.request_id)
+                )
             }
         };
     }

@@ -1,7 +1,7 @@
 //! Long reads next to short ones, and beyond their time limit.
 
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use serde_json::json;
 
 use super::ask::Ask;
 use super::served::{Door, Served, Setup, app, engine};
+use crate::crowding::{HEAVY_CLIENTS, assert_light_passes_heavy};
 use crate::rig::Answer;
 
 const TASKS: usize = 3000;
-const HEAVY_CLIENTS: usize = 32;
 
 /// `GET /long`, which reads until it is stopped.
 struct Long {
@@ -102,15 +102,6 @@ fn a_light_request_is_answered_while_long_reads_outnumber_the_threads() {
     }
 }
 
-/// Ends the load on drop, also when the test fails.
-struct Over<'o>(&'o AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn a_light_request_passes_long_pages() {
     let served = served(vec![], Duration::from_secs(30));
@@ -123,30 +114,7 @@ fn a_light_request_passes_long_pages() {
     }
     let light = Ask::get(&format!("/tasks/{}", create(&served)));
     let heavy = Ask::get("/tasks?limit=1000").bytes();
-    let (is_over, pages) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let (is_over, pages, served, heavy) = (&is_over, &pages, &served, &heavy);
-    let mut passed: Vec<usize> = std::thread::scope(|scope| {
-        let _over = Over(is_over);
-        for _ in 0..HEAVY_CLIENTS {
-            scope.spawn(move || {
-                let mut client = served.rig.client();
-                while !is_over.load(Ordering::Relaxed) {
-                    assert_eq!(client.send(heavy).status, 200);
-                    pages.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-        }
-        let mut client = served.rig.client();
-        let ask = || {
-            let before = pages.load(Ordering::Relaxed);
-            assert_eq!(client.send(&light.bytes()).status, 200);
-            pages.load(Ordering::Relaxed) - before
-        };
-        std::iter::repeat_with(ask).take(25).collect()
-    });
-    passed.sort_unstable();
-    // Without turns, it would wait for about one page per client.
-    assert!(passed[passed.len() / 2] < HEAVY_CLIENTS / 4, "{passed:?}");
+    assert_light_passes_heavy(&served.rig, &light.bytes(), &heavy);
 }
 
 #[test]
