@@ -1,6 +1,6 @@
 //! Dispatches a request to its operation.
 
-use std::future::Future;
+use std::future::{Future, ready};
 use std::pin::Pin;
 
 use crate::json;
@@ -51,47 +51,55 @@ impl Endpoint {
         self.run(operation, params).await
     }
 
-    async fn run(&self, operation: Operation, params: Params<'_>) -> Result<String, Fault> {
+    /// Runs an operation. Each is boxed by itself: one future of all of them would be as large as the largest, for
+    /// every request.
+    fn run<'a>(&'a self, operation: Operation, params: Params<'a>) -> BoxFuture<'a> {
         match operation {
-            Operation::GetItem => get_item::run(self, params).await,
-            Operation::PutItem => put_item::run(self, params).await,
-            Operation::Query => query::run(self, params).await,
-            Operation::UpdateItem => update_item::run(self, params).await,
-            Operation::DeleteItem => delete_item::run(self, params).await,
-            Operation::Scan => scan::run(self, params).await,
-            Operation::BatchGetItem => batch_get_item::run(self, params).await,
-            Operation::BatchWriteItem => batch_write_item::run(self, params).await,
-            Operation::TransactWriteItems => transact_write_items::run(self, params).await,
-            Operation::TransactGetItems => transact_get_items::run(self, params).await,
-            Operation::ExecuteStatement => execute_statement::run(self, params).await,
-            Operation::BatchExecuteStatement => batch_execute_statement::run(self, params).await,
-            Operation::ExecuteTransaction => execute_transaction::run(self, params).await,
-            Operation::CreateTable => create_table::run(self, params).await,
-            Operation::DescribeTable => tables::describe(self, params).await,
-            Operation::ListTables => tables::list(self, params).await,
-            Operation::UpdateTable => update_table::run(self, params).await,
-            Operation::DeleteTable => tables::delete(self, params).await,
-            Operation::UpdateTimeToLive => time_to_live::update(self, params).await,
-            Operation::DescribeTimeToLive => time_to_live::describe(self, params).await,
-            Operation::TagResource => tags::tag(self, params).await,
-            Operation::UntagResource => tags::untag(self, params).await,
-            Operation::ListTagsOfResource => tags::list(self, params).await,
-            Operation::DescribeLimits => Ok(limits::describe_limits()),
-            Operation::DescribeEndpoints => Ok(limits::describe_endpoints(self)),
-            Operation::CreateBackup => backups::create(self, params).await,
-            Operation::DeleteBackup => backups::delete(self, params).await,
-            Operation::DescribeBackup => backups::describe(self, params).await,
-            Operation::DescribeContinuousBackups => {
-                continuous_backups::describe(self, params).await
+            Operation::GetItem => Box::pin(get_item::run(self, params)),
+            Operation::PutItem => Box::pin(put_item::run(self, params)),
+            Operation::Query => Box::pin(query::run(self, params)),
+            Operation::UpdateItem => Box::pin(update_item::run(self, params)),
+            Operation::DeleteItem => Box::pin(delete_item::run(self, params)),
+            Operation::Scan => Box::pin(scan::run(self, params)),
+            Operation::BatchGetItem => Box::pin(batch_get_item::run(self, params)),
+            Operation::BatchWriteItem => Box::pin(batch_write_item::run(self, params)),
+            Operation::TransactWriteItems => Box::pin(transact_write_items::run(self, params)),
+            Operation::TransactGetItems => Box::pin(transact_get_items::run(self, params)),
+            Operation::ExecuteStatement => Box::pin(execute_statement::run(self, params)),
+            Operation::BatchExecuteStatement => {
+                Box::pin(batch_execute_statement::run(self, params))
             }
-            Operation::ListBackups => backups::list(self, params).await,
-            Operation::RestoreTableFromBackup => restore::from_backup(self, params).await,
-            Operation::RestoreTableToPointInTime => restore::to_point_in_time(self, params).await,
-            Operation::UpdateContinuousBackups => continuous_backups::update(self, params).await,
-            Operation::ListStreams => streams::list(self, params).await,
-            Operation::DescribeStream => streams::describe(self, params).await,
-            Operation::GetShardIterator => streams::shard_iterator(self, params).await,
-            Operation::GetRecords => streams::records(self, params).await,
+            Operation::ExecuteTransaction => Box::pin(execute_transaction::run(self, params)),
+            Operation::CreateTable => Box::pin(create_table::run(self, params)),
+            Operation::DescribeTable => Box::pin(tables::describe(self, params)),
+            Operation::ListTables => Box::pin(tables::list(self, params)),
+            Operation::UpdateTable => Box::pin(update_table::run(self, params)),
+            Operation::DeleteTable => Box::pin(tables::delete(self, params)),
+            Operation::UpdateTimeToLive => Box::pin(time_to_live::update(self, params)),
+            Operation::DescribeTimeToLive => Box::pin(time_to_live::describe(self, params)),
+            Operation::TagResource => Box::pin(tags::tag(self, params)),
+            Operation::UntagResource => Box::pin(tags::untag(self, params)),
+            Operation::ListTagsOfResource => Box::pin(tags::list(self, params)),
+            Operation::DescribeLimits => Box::pin(ready(Ok(limits::describe_limits()))),
+            Operation::DescribeEndpoints => Box::pin(ready(Ok(limits::describe_endpoints(self)))),
+            Operation::CreateBackup => Box::pin(backups::create(self, params)),
+            Operation::DeleteBackup => Box::pin(backups::delete(self, params)),
+            Operation::DescribeBackup => Box::pin(backups::describe(self, params)),
+            Operation::DescribeContinuousBackups => {
+                Box::pin(continuous_backups::describe(self, params))
+            }
+            Operation::ListBackups => Box::pin(backups::list(self, params)),
+            Operation::RestoreTableFromBackup => Box::pin(restore::from_backup(self, params)),
+            Operation::RestoreTableToPointInTime => {
+                Box::pin(restore::to_point_in_time(self, params))
+            }
+            Operation::UpdateContinuousBackups => {
+                Box::pin(continuous_backups::update(self, params))
+            }
+            Operation::ListStreams => Box::pin(streams::list(self, params)),
+            Operation::DescribeStream => Box::pin(streams::describe(self, params)),
+            Operation::GetShardIterator => Box::pin(streams::shard_iterator(self, params)),
+            Operation::GetRecords => Box::pin(streams::records(self, params)),
         }
     }
 }
