@@ -1,11 +1,10 @@
 //! The ways in which a page could have been found, for `explain`: what each is likely to read, and which one was
-//! chosen. By the estimates that [`Chooser`](crate::strategy) chooses by; reads the sizes of posting lists only.
+//! chosen. By the estimate that the page was chosen by; reads the sizes of posting lists only if there was none.
 
 use crate::facets::Facets;
 use crate::nodes::Search;
-use crate::plan::SizedPlan;
 use crate::strategy::{Chosen, Estimate};
-use crate::{Error, ListRequest};
+use crate::{Error, ListRequest, Ran};
 
 /// A way to find a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,19 +22,22 @@ pub struct Considered {
 pub(crate) async fn considered(
     search: &mut Search<'_>,
     request: &ListRequest,
-    ran: &[Chosen],
+    ran: &Ran,
 ) -> Result<Vec<Considered>, Error> {
     let is_numbered = search.reader.layout.ordinals().slot(request.entity).is_some();
-    if request.filter.is_none() || !is_numbered {
+    let is_nothing = matches!(ran.strategies(), [Chosen::Nothing]);
+    if request.filter.is_none() || !is_numbered || is_nothing {
         return Ok(vec![]);
     }
-    let SizedPlan { node, list_size } = SizedPlan::read(search, request).await?;
-    let Some(node) = node else { return Ok(vec![]) };
-    let estimate = Estimate::of(&*node, request, list_size);
-    let (limit, walked) = (u64::from(request.limit), estimate.walked().min(list_size));
+    let estimate = match ran.estimate() {
+        Some(estimate) => Some(estimate),
+        None => Estimate::plan(search, request).await?.map(|(_, estimate)| estimate),
+    };
+    let Some(estimate) = estimate else { return Ok(vec![]) };
+    let (limit, walked) = (u64::from(request.limit), estimate.walked().min(estimate.list_size()));
     let entity = search.reader.layout.model().entity(request.entity);
     let has_order = !entity.list(request.list).order.is_empty();
-    let chosen = |is: fn(&Chosen) -> bool| ran.iter().any(is);
+    let chosen = |is: fn(&Chosen) -> bool| ran.strategies().iter().any(is);
     let way = |step: &str, rows: u64, is_chosen: bool| Considered {
         step: step.to_owned(),
         rows,

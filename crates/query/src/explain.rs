@@ -117,7 +117,7 @@ pub(crate) async fn explain(
     first.iter().for_each(|node| node.posting_lists(&mut planned));
     survey.learn(&planned).await?;
     let one_by_one = survey.one_by_one(&planned).await?;
-    let considered = considered(&mut survey.search, request, ran.strategies()).await?;
+    let considered = considered(&mut survey.search, request, ran).await?;
     let drawing = Drawing { layout: reader.layout, request, known: &survey.known };
     Ok(Explanation { plan: drawing.draw(ran.strategies()), bound: budget, one_by_one, considered })
 }

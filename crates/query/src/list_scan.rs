@@ -77,10 +77,8 @@ impl<'s> ListScan<'s> {
         for _ in 0..ATTEMPTS_MAX {
             (self.part.span, self.end, self.is_stale) = (span.clone(), None, false);
             self.found.clear();
-            self.ran.clear();
             self.view = ChunkView::new(self.request.entity, self.request.tenant.as_ref());
             let chosen = Chosen::choose(self).await?;
-            self.ran.record(chosen.clone());
             let end = chosen.run(self, begin).await?;
             let verdict = self.state.confirm(self.reader.rows()).await?;
             if verdict == Verdict::Valid && !self.is_stale {

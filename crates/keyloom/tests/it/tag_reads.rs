@@ -166,8 +166,7 @@ fn with_chunks_no_more_rows_are_read_than_by_the_published_algorithm() {
                 assert_eq!((queried, got), (0, 1 + 2 * lists + 2 * 3), "{:#?}", cost.reads);
                 assert_eq!(cost.reads.len(), REQUESTS, "{:#?}", cost.reads);
                 assert!(queried + got <= article(tasks) + 3);
-                // One of them is the size of the list, for the ways to find the page that were not chosen.
-                assert!(cost.explaining <= 11, "{} to explain", cost.explaining);
+                assert!(cost.explaining <= 10, "{} to explain", cost.explaining);
             }
         }
     }

@@ -63,7 +63,7 @@ impl AlongList {
     async fn go_on(&self, scan: &mut ListScan<'_>) -> Result<Option<End>, Error> {
         let request = scan.request;
         if let Some(facets) = Facets::of(scan.reader, request) {
-            let mut chooser = Chooser { search: scan.search(), request };
+            let mut chooser = Chooser::new(scan.search(), request);
             match chooser.merge(&facets).await? {
                 Some(Chosen::AlongFacets(strategy)) => {
                     scan.ran.record(Chosen::AlongFacets(strategy.clone()));
@@ -74,7 +74,7 @@ impl AlongList {
             }
         }
         if !scan.search().has_columns() {
-            let mut chooser = Chooser { search: scan.search(), request };
+            let mut chooser = Chooser::new(scan.search(), request);
             let Some(Chosen::SmallSet(strategy)) = chooser.sort(&self.node).await? else {
                 return Ok(None);
             };

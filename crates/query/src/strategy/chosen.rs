@@ -45,10 +45,11 @@ impl Chosen {
         }
     }
 
-    /// Chooses how to read a page.
+    /// Chooses how to read a page, and records it.
     pub(crate) async fn choose(scan: &mut ListScan<'_>) -> Result<Chosen, Error> {
         let (reader, request) = (scan.reader, scan.request);
         if request.filter.is_none() {
+            scan.ran.begin(Chosen::Each, None);
             return Ok(Chosen::Each);
         }
         // Invisible entities are left out when they are fetched. But one that has lost a reference may
@@ -57,7 +58,11 @@ impl Chosen {
             let owner = PostingOwner::of(reader, request);
             scan.hidden = Hidden::read(reader, owner, &mut scan.state, &mut scan.view).await?;
         }
-        Chooser { search: scan.search(), request }.choose().await
+        let mut chooser = Chooser::new(scan.search(), request);
+        let chosen = chooser.choose().await?;
+        let estimate = chooser.estimate();
+        scan.ran.begin(chosen.clone(), estimate);
+        Ok(chosen)
     }
 
     /// Reads a page, beyond a bound.

@@ -43,10 +43,20 @@ pub(crate) struct Estimate {
 }
 
 impl Estimate {
-    /// The estimate of a page of a request whose matches a node finds.
-    pub(crate) fn of(node: &dyn Node, request: &ListRequest, list_size: u64) -> Estimate {
+    /// Plans the filter of a request, and estimates what a page of it reads. None if nothing can match.
+    pub(crate) async fn plan(
+        search: &mut Search<'_>,
+        request: &ListRequest,
+    ) -> Result<Option<(NodeRef, Estimate)>, Error> {
+        let SizedPlan { node, list_size } = SizedPlan::read(search, request).await?;
+        let Some(node) = node else { return Ok(None) };
         let passing = node.estimate(list_size).max(1);
-        Estimate { limit: u64::from(request.limit), list_size, passing }
+        Ok(Some((node, Estimate { limit: u64::from(request.limit), list_size, passing })))
+    }
+
+    /// Entries of the list.
+    pub(crate) fn list_size(self) -> u64 {
+        self.list_size
     }
 
     /// Matches, at least one.
@@ -73,11 +83,22 @@ impl Estimate {
 
 /// Chooses the strategy of a request.
 pub(crate) struct Chooser<'c> {
-    pub(crate) search: Search<'c>,
-    pub(crate) request: &'c ListRequest,
+    search: Search<'c>,
+    request: &'c ListRequest,
+    /// What the strategies were compared by, if they were.
+    estimate: Option<Estimate>,
 }
 
-impl Chooser<'_> {
+impl<'c> Chooser<'c> {
+    pub(crate) fn new(search: Search<'c>, request: &'c ListRequest) -> Chooser<'c> {
+        Chooser { search, request, estimate: None }
+    }
+
+    /// What the strategies were compared by, if they were.
+    pub(crate) fn estimate(&self) -> Option<Estimate> {
+        self.estimate
+    }
+
     /// Chooses how to find a page of matches.
     pub(crate) async fn choose(&mut self) -> Result<Chosen, Error> {
         let (request, layout) = (self.request, self.search.reader.layout);
@@ -92,16 +113,17 @@ impl Chooser<'_> {
         {
             return Ok(choice);
         }
-        let SizedPlan { node, list_size } = SizedPlan::read(&mut self.search, request).await?;
-        let Some(node) = node else { return Ok(Chosen::Nothing) };
+        let planned = Estimate::plan(&mut self.search, request).await?;
+        let Some((node, estimate)) = planned else { return Ok(Chosen::Nothing) };
+        self.estimate = Some(estimate);
         if layout.model().entity(request.entity).list(request.list).order.is_empty() {
             return Ok(Chosen::AlongOrdinals(AlongOrdinals { node }));
         }
         if !self.search.has_columns() {
-            return self.walk_or_sort(node, list_size).await;
+            return self.walk_or_sort(node, estimate).await;
         }
         if let Some(facets) = facets {
-            let walked = Estimate::of(&*node, request, list_size).walked();
+            let walked = estimate.walked();
             if walked < Estimate::merged(facets.known_count()) {
                 let rows_max = Some(walked.saturating_mul(PATIENCE));
                 return Ok(Chosen::AlongList(AlongList { node, rows_max }));
@@ -110,14 +132,13 @@ impl Chooser<'_> {
                 return Ok(choice);
             }
         }
-        Ok(by_column_or_list(node, request, list_size))
+        Ok(by_column_or_list(node, request, estimate))
     }
 
     /// Without columns: along the list if a page is full soon there; otherwise by sorting the matches,
     /// unless there are too many.
-    async fn walk_or_sort(&mut self, node: NodeRef, list_size: u64) -> Result<Chosen, Error> {
-        let limit = u64::from(self.request.limit);
-        let walked = Estimate::of(&*node, self.request, list_size).walked();
+    async fn walk_or_sort(&mut self, node: NodeRef, estimate: Estimate) -> Result<Chosen, Error> {
+        let (limit, walked) = (estimate.limit, estimate.walked());
         if self.request.strategy != Strategy::Match && walked <= limit.saturating_mul(PATIENCE) {
             let rows_max = Some(walked.max(limit).saturating_mul(PATIENCE));
             return Ok(Chosen::AlongList(AlongList { node, rows_max }));
@@ -195,9 +216,8 @@ impl Chooser<'_> {
 }
 
 /// Along the column, or along the list first if a page is likely to be full sooner there.
-fn by_column_or_list(node: NodeRef, request: &ListRequest, list_size: u64) -> Chosen {
-    let estimate = Estimate::of(&*node, request, list_size);
-    let (limit, walked) = (u64::from(request.limit), estimate.walked());
+fn by_column_or_list(node: NodeRef, request: &ListRequest, estimate: Estimate) -> Chosen {
+    let (limit, walked) = (estimate.limit, estimate.walked());
     match walked <= estimate.sought() && request.strategy != Strategy::Match {
         true => {
             let rows_max = Some(walked.max(limit).saturating_mul(PATIENCE));
