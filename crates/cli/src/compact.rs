@@ -15,7 +15,8 @@ const EXAMPLES: &str = "\
 Copies the rows into a new file without gaps and replaces the old file with it. Needs free disk space
 for the copy. Interrupting it is safe: the data directory stays as it was.
 
-A server compacts automatically when at least half of the file and 64 MiB are unused.
+A server compacts automatically when at least half of the file and 64 MiB are unused; `keyloom import`,
+when it has loaded at least half of the data.
 
 Examples:
   keyloom compact --data ./data

@@ -1,6 +1,6 @@
-//! Returning unused space of a data directory.
+//! Returning unused space of a data directory: by command, and after an import that has loaded most of it.
 
-use keyloom_store::Compaction;
+use keyloom_store::{Compaction, Engine};
 use serde::{Deserialize, Serialize};
 
 use super::{Channel, Data, Operation, Progress};
@@ -40,5 +40,35 @@ impl Operation for Compact {
         });
         let Compaction { before_bytes, after_bytes, rows, .. } = compacted?;
         Ok(Compacted { before_bytes, after_bytes, rows })
+    }
+}
+
+/// The size of the rows of a tree before data was loaded into it.
+pub(super) struct BeforeLoad<'e> {
+    engine: &'e Engine,
+    live_bytes: u64,
+}
+
+impl<'e> BeforeLoad<'e> {
+    pub(super) fn of(engine: &'e Engine) -> Result<BeforeLoad<'e>, String> {
+        let live_bytes = engine.status().map_err(|error| error.to_string())?.tree_live_bytes;
+        Ok(BeforeLoad { engine, live_bytes })
+    }
+
+    /// Compacts a tree that has at least doubled and has a fifth to return: keys that arrived in any order have left
+    /// its pages partly filled, and nothing may be written to it for long. `count` is how many entities were loaded.
+    pub(super) fn compact(self, count: u64, channel: &mut Channel<'_>) -> Result<(), String> {
+        let status = self.engine.status().map_err(|error| error.to_string())?;
+        let (bytes, live_bytes) = (status.tree_bytes, status.tree_live_bytes);
+        if live_bytes / 2 < self.live_bytes || bytes / 5 * 4 < live_bytes {
+            return Ok(());
+        }
+        channel.watch(|report| {
+            let compacted = self.engine.compact(&mut |step| {
+                let (done, total) = (step.copied_bytes, Some(step.needed_bytes));
+                report(Progress { count, done, total })
+            });
+            compacted.map(|_| ()).map_err(|error| error.to_string())
+        })
     }
 }

@@ -18,6 +18,7 @@ use keyloom_model::Layout;
 use keyloom_value::Item;
 use serde::{Deserialize, Serialize};
 
+use super::compact::BeforeLoad;
 use super::{Channel, Data, Operation};
 use crate::directory::OpenMode;
 
@@ -57,9 +58,17 @@ impl Operation for Import {
         let produce = Box::new(move |to: &mut Producer| lines::read(lines, to));
         let existing = if self.replace { Existing::Replace } else { Existing::Keep };
         let produced = Produced { total: self.bytes, produce };
+        let before = data.engine().ok().map(|engine| BeforeLoad::of(engine)).transpose()?;
         let summary = import_entries(&db, produced, (existing, self.on_problem), channel).await?;
         if db.is_shared() && summary.created + summary.replaced > 0 {
             fold(&db).await?;
+        }
+        if let Some(before) = before
+            && let Err(why) = before.compact(summary.created, channel)
+        {
+            // What was imported stays.
+            channel
+                .problem(format!("The data directory was not compacted after the import: {why}"))?;
         }
         Ok(summary)
     }

@@ -1,6 +1,7 @@
 //! Import by example: any order, cycles, long chains, defaults, stdin.
 
 use std::io::Write;
+use std::ops::Range;
 use std::process::Stdio;
 
 use crate::process::{Folder, keyloom, output};
@@ -70,6 +71,36 @@ fn entities_in_a_cycle_are_imported_in_one_transaction() {
     let (success, _, err) = import(&other, &long);
     assert!(!success && err.contains("189 others refer to each other"), "{err}");
     assert!(err.contains("touches 190 rows, and the limit is 100"), "{err}");
+}
+
+/// Of the tree, and of its rows.
+fn tree_bytes(folder: &Folder) -> (u64, u64) {
+    let (success, out, err) = output(&["status", "--data", &folder.path("data"), "--json"]);
+    assert!(success, "{err}");
+    let status: serde_json::Value = serde_json::from_str(&out).unwrap();
+    let bytes = |name: &str| status[name].as_u64().unwrap_or_else(|| panic!("{out}"));
+    (bytes("tree_bytes"), bytes("live_bytes"))
+}
+
+#[test]
+fn an_import_that_loads_most_of_the_data_compacts_it() {
+    let folder = Folder::new("compacted-import");
+    let text = "x".repeat(1000);
+    // In no order of ids, so that pages are split everywhere.
+    let line = |id: usize| {
+        let id = id.wrapping_mul(2_654_435_761) % 1_000_003;
+        format!("{{\"entity\":\"person\",\"id\":\"{id}\",\"fields\":{{\"name\":\"{text}\"}}}}\n")
+    };
+    let lines = |ids: Range<usize>| ids.map(line).collect::<String>();
+    let (success, out, err) = import(&folder, &lines(0..25_000));
+    assert!(success && out.starts_with("25,000 created"), "{out}{err}");
+    let (loaded, live) = tree_bytes(&folder);
+    assert!(loaded < live / 4 * 5, "{loaded} bytes for {live} bytes of rows");
+    // A few more are not worth a copy of all.
+    let (success, out, err) = import(&folder, &lines(25_000..26_000));
+    assert!(success && out.starts_with("1,000 created"), "{out}{err}");
+    assert!(tree_bytes(&folder).0 >= loaded);
+    assert!(verified(&folder));
 }
 
 #[test]
