@@ -247,7 +247,7 @@ impl RestService {
             consumed,
             directory: Directory::new(&operations, &state.model),
             request_ids: RequestIds::new(),
-            live: LiveQueries::default(),
+            live: LiveQueries::new(state.measurements.live_queries.clone()),
             db,
             state,
             options,

@@ -20,6 +20,8 @@ pub(crate) struct Measurements {
     /// Sees all tenants; used for counts only.
     db: Db,
     pub(super) http: Metrics,
+    /// Live queries that run.
+    pub(super) live_queries: Gauge,
     backlog: BacklogMetrics,
     under_way: OperationMetrics,
 }
@@ -31,14 +33,17 @@ impl Measurements {
         units: Option<UnitMetrics>,
     ) -> Measurements {
         let (backlog, under_way) = (BacklogMetrics::default(), OperationMetrics::default());
+        let live_queries = Gauge::default();
         let http = Metrics::new(engine, |registry| {
+            let help = "Live queries, including those that run for up to 30 s without a client";
+            registry.register("live_queries", help, live_queries.clone());
             backlog.register(registry);
             under_way.register(registry);
             if let Some(units) = units {
                 registry.register_collector(Box::new(units));
             }
         });
-        Measurements { db, http, backlog, under_way }
+        Measurements { db, http, live_queries, backlog, under_way }
     }
 
     /// The current metrics, in the OpenMetrics text format.

@@ -1,13 +1,15 @@
 //! Runs queries that are followed: again whenever what they have read changes.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use hyper::HeaderMap;
 use keyloom::User;
 use keyloom::live::{Live, Moment};
-use tokio::sync::watch;
+use prometheus_client::metrics::gauge::Gauge;
+use tokio::sync::{Semaphore, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::super::call::Call;
@@ -24,9 +26,18 @@ const GAP: Duration = Duration::from_millis(10);
 /// How long a query runs after its last client has gone, so that one that reconnects finds it.
 const LINGER: Duration = Duration::from_secs(30);
 
+/// How many queries may run without a client. Beyond that, a query ends with its last client: otherwise somebody who
+/// follows one after the other could have any number of them run.
+const LINGERING_MAX: usize = 256;
+
 /// The queries that are followed.
-#[derive(Debug, Default)]
-pub(crate) struct LiveQueries(Mutex<HashMap<Key, Arc<LiveQuery>>>);
+#[derive(Debug)]
+pub(crate) struct LiveQueries {
+    running: Mutex<HashMap<Key, Arc<LiveQuery>>>,
+    /// One permit for each that may run without a client.
+    lingering: Semaphore,
+    count: Gauge,
+}
 
 /// What makes two queries the same: everything that their results depend on.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -48,6 +59,11 @@ pub(super) struct Followed {
 }
 
 impl LiveQueries {
+    /// None yet. The gauge counts them.
+    pub(crate) fn new(count: Gauge) -> LiveQueries {
+        LiveQueries { running: Mutex::default(), lingering: Semaphore::new(LINGERING_MAX), count }
+    }
+
     /// Follows the query of a call; starts it if nobody follows it yet.
     pub(super) fn follow(&self, service: &Arc<RestService>, index: usize, call: Call) -> Followed {
         let key = Key {
@@ -59,13 +75,14 @@ impl LiveQueries {
             values: call.values.clone(),
             parameters: call.parameters.clone(),
         };
-        let mut open = self.lock();
-        if let Some(query) = open.get(&key) {
+        let mut running = self.lock();
+        if let Some(query) = running.get(&key) {
             return Followed { query: query.clone(), shown: query.shown.subscribe() };
         }
         let query = Arc::new(LiveQuery::new());
         let shown = query.shown.subscribe();
-        open.insert(key.clone(), query.clone());
+        running.insert(key.clone(), query.clone());
+        self.count.inc();
         // Conditions such as `If-None-Match` are about one response.
         let call = Call { headers: HeaderMap::new(), ..call };
         let runner = Runner { service: service.clone(), index, call, query: query.clone() };
@@ -75,20 +92,22 @@ impl LiveQueries {
 
     /// Ends a query if nobody follows it. Whoever wants to waits for the same lock.
     fn end_if_unused(&self, key: &Key, query: &LiveQuery) -> bool {
-        let mut open = self.lock();
+        let mut running = self.lock();
         let is_unused = query.shown.receiver_count() == 0;
         if is_unused {
-            open.remove(key);
+            running.remove(key);
+            self.count.dec();
         }
         is_unused
     }
 
     fn end(&self, key: &Key) {
         self.lock().remove(key);
+        self.count.dec();
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Arc<LiveQuery>>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -102,13 +121,14 @@ struct Runner {
 
 impl Runner {
     async fn run(self, key: Key) {
-        let mut live = self.call.db.live();
+        let (mut live, queries) = (self.call.db.live(), &self.service.live);
+        // Not begun again with every run: a query that changes all the time would never end.
+        let mut abandoned = pin!(self.abandoned());
         loop {
             let begun = Instant::now();
-            let queries = &self.service.live;
-            match race(self.abandoned(), self.once(&mut live)).await {
+            match race(abandoned.as_mut(), self.once(&mut live)).await {
                 Either::Left(()) if queries.end_if_unused(&key, &self.query) => return,
-                Either::Left(()) => continue,
+                Either::Left(()) => abandoned.set(self.abandoned()),
                 Either::Right(Ok(())) => sleep_until(begun + GAP).await,
                 Either::Right(Err(problem)) => {
                     queries.end(&key);
@@ -123,6 +143,7 @@ impl Runner {
     async fn abandoned(&self) {
         loop {
             self.query.shown.closed().await;
+            let Ok(_place) = self.service.live.lingering.try_acquire() else { return };
             sleep(LINGER).await;
             if self.query.shown.receiver_count() == 0 {
                 return;

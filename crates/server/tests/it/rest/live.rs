@@ -293,6 +293,33 @@ fn a_client_that_reconnects_gets_what_it_missed() {
     }
 }
 
+/// A gauge of the server.
+fn gauge(served: &Served, admin: &str, name: &str) -> usize {
+    let metrics = served.ask(&Ask::get("/metrics").bearer(admin));
+    let line = metrics.text().lines().find_map(|line| line.strip_prefix(&format!("{name} ")));
+    line.expect("the gauge is there").parse().unwrap()
+}
+
+#[test]
+fn only_so_many_queries_run_without_a_client() {
+    /// As in the server.
+    const LINGERING_MAX: usize = 256;
+    let served = served();
+    let token = served.token(Role::Reader, Some("red"));
+    let admin = served.token(Role::Admin, None);
+    for limit in 1..=LINGERING_MAX + 40 {
+        let path = format!("/folders/a/tasks?limit={limit}");
+        let mut stream = Stream::open(&served, &live(&path, &token));
+        assert_eq!(stream.next_or_end().unwrap().name, "page");
+        assert!(gauge(&served, &admin, "keyloom_live_queries") <= limit.min(LINGERING_MAX + 1));
+        drop(stream);
+        // The server notices that the client is gone when it next looks at the connection.
+        while gauge(&served, &admin, "keyloom_streams") > 0 {}
+        while gauge(&served, &admin, "keyloom_live_queries") > LINGERING_MAX {}
+    }
+    assert_eq!(gauge(&served, &admin, "keyloom_live_queries"), LINGERING_MAX);
+}
+
 #[test]
 fn an_entity_that_is_deleted_leaves_and_can_come_back() {
     let served = served();
