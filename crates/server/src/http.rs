@@ -3,10 +3,11 @@
 //! It decides which requests reach an app, and how much of the server clients can use: connections,
 //! memory, time. It knows nothing about data. From the socket inwards:
 //!
-//! 1. [`connections`]: how many there can be, and which one is closed for a new one;
-//! 2. [`connection`]: hyper, with time-outs for heads and for writing;
-//! 3. [`layers`]: request ids, log, metrics, CORS, panics, compression;
-//! 4. [`receive`]: bodies, once the app knows their sender.
+//! 1. [`threads`]: which thread serves a connection;
+//! 2. [`connections`]: how many there can be, and which one is closed for a new one;
+//! 3. [`connection`]: hyper, with time-outs for heads and for writing;
+//! 4. [`layers`]: request ids, log, metrics, CORS, panics, compression;
+//! 5. [`receive`]: bodies, once the app knows their sender.
 
 pub(crate) mod body_memory;
 pub(crate) mod connection;
@@ -21,4 +22,5 @@ pub(crate) mod receive;
 pub(crate) mod refusal;
 pub(crate) mod request_id;
 pub(crate) mod streams;
+pub(crate) mod threads;
 pub(crate) mod unpack;

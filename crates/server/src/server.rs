@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 use crate::http::connection::{self, Stop};
 use crate::http::edge::{Edge, Origin};
 use crate::http::layers::Layers;
+use crate::http::threads::Threads;
 use crate::race::{Either, race};
 use crate::tls::Certificate;
 use crate::{App, Config, Limits, ServerError};
@@ -72,8 +73,9 @@ impl Server {
     /// [`Limits::stop_time`], and returns.
     pub async fn run(self, stop: impl Future<Output = ()>) {
         let (stopping, stopped) = watch::channel(Stop::No);
-        let mut connections = JoinSet::new();
-        if let Either::Left(()) = race(stop, self.accept(&mut connections, &stopped)).await {
+        let (threads, mut connections) = (Threads::start(), JoinSet::new());
+        let accept = self.accept(&threads, &mut connections, &stopped);
+        if let Either::Left(()) = race(stop, accept).await {
             drop(self.listener);
             // Fails if all connections have ended.
             let _ = stopping.send(Stop::Yes);
@@ -87,6 +89,7 @@ impl Server {
     /// Boxed, so that this code is compiled once here and not in every program.
     fn accept<'a>(
         &'a self,
+        threads: &'a Threads,
         connections: &'a mut JoinSet<()>,
         stopped: &'a watch::Receiver<Stop>,
     ) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>> {
@@ -97,20 +100,23 @@ impl Server {
                     continue;
                 };
                 while connections.try_join_next().is_some() {}
-                connections.spawn(self.serve(stream, client, stopped.clone()));
+                // Without its registration here, so that the thread can register it.
+                let Ok(stream) = stream.into_std() else { continue };
+                threads.serve(connections, self.serve(stream, client, stopped.clone()));
             }
         })
     }
 
     fn serve(
         &self,
-        stream: TcpStream,
+        stream: std::net::TcpStream,
         client: SocketAddr,
         stopped: watch::Receiver<Stop>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let (layers, edge) = (self.layers.clone(), self.edge.clone());
         let tls = self.certificate.as_ref().map(|certificate| certificate.acceptor());
         async move {
+            let Ok(stream) = TcpStream::from_std(stream) else { return };
             // Closes the connection of a client that is not admitted; it can retry.
             let Some(permit) = edge.connections.admit(client.ip()).await else { return };
             let head_time = edge.limits.head_time;

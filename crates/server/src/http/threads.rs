@@ -1,0 +1,86 @@
+//! Threads that serve connections, each with an event loop of its own.
+//!
+//! A runtime that shares its work among threads wakes another thread for nearly every request, in case there is
+//! more to do: for requests of 15 µs, that costs more than it gains. Work that takes longer is shared in the
+//! [fair pool](crate::fair).
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::num::NonZero;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+
+use tokio::runtime::{Builder, Handle};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+/// The threads. Dropping them ends the connections that they serve.
+#[derive(Debug)]
+pub(crate) struct Threads(Vec<Thread>);
+
+#[derive(Debug)]
+struct Thread {
+    runtime: Handle,
+    /// Has one reference more than the thread has connections.
+    connections: Arc<()>,
+    /// Ends the thread when it is dropped.
+    running: Option<oneshot::Sender<Infallible>>,
+    joined: Option<JoinHandle<()>>,
+}
+
+impl Threads {
+    /// Starts one for each core. If there can be none, connections are served where the server runs.
+    pub(crate) fn start() -> Threads {
+        let count = thread::available_parallelism().map_or(1, NonZero::get);
+        Threads((0..count).filter_map(|number| Thread::start(number).ok()).collect())
+    }
+
+    /// Has the thread with the fewest connections serve one more.
+    pub(crate) fn serve(
+        &self,
+        serving: &mut JoinSet<()>,
+        connection: impl Future<Output = ()> + Send + 'static,
+    ) {
+        let Some(thread) = self.0.iter().min_by_key(|thread| thread.connection_count()) else {
+            serving.spawn(connection);
+            return;
+        };
+        let counted = thread.connections.clone();
+        let connection = async move {
+            let _counted = counted;
+            connection.await;
+        };
+        serving.spawn_on(connection, &thread.runtime);
+    }
+}
+
+impl Thread {
+    fn start(number: usize) -> io::Result<Thread> {
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let handle = runtime.handle().clone();
+        let (running, ended) = oneshot::channel::<Infallible>();
+        let run = move || {
+            // Its sender is dropped, because nothing can be sent.
+            let _ = runtime.block_on(ended);
+            runtime.shutdown_background();
+        };
+        let joined = thread::Builder::new().name(format!("keyloom-http-{number}")).spawn(run)?;
+        let (running, joined) = (Some(running), Some(joined));
+        Ok(Thread { runtime: handle, connections: Arc::default(), running, joined })
+    }
+
+    fn connection_count(&self) -> usize {
+        Arc::strong_count(&self.connections) - 1
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.running = None;
+        if let Some(thread) = self.joined.take() {
+            // A panic of a connection ends that one alone.
+            let _ = thread.join();
+        }
+    }
+}
