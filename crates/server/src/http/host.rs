@@ -25,9 +25,12 @@ fn is_loopback_name(host: &str) -> bool {
             .parse::<Ipv6Addr>()
             .is_ok_and(|address| IpAddr::from(address).is_loopback());
     }
-    let name = host.split(':').next().unwrap_or_default().to_ascii_lowercase();
-    let is_address = name.parse::<Ipv4Addr>().is_ok_and(|address| address.is_loopback());
-    is_address || name == "localhost" || name.ends_with(".localhost")
+    let name = host.split(':').next().unwrap_or_default();
+    if let Ok(address) = name.parse::<Ipv4Addr>() {
+        return address.is_loopback();
+    }
+    let name = name.to_ascii_lowercase();
+    name == "localhost" || name.ends_with(".localhost")
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@ use http_body_util::{BodyExt, Collected};
 use hyper::Method;
 use hyper::body::Body as _;
 use hyper::header::{
-    AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue, IF_MATCH,
-    IF_NONE_MATCH, LOCATION, RETRY_AFTER,
+    ACCEPT_ENCODING, AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HeaderName, HeaderValue,
+    IF_MATCH, IF_NONE_MATCH, LOCATION, RETRY_AFTER, VARY,
 };
 use keyloom_store::yield_point;
 use tower::{Layer as _, ServiceExt as _, service_fn};
@@ -112,6 +112,14 @@ impl Layers {
         });
         let worth =
             SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::const_new(EVENT_STREAM));
+        // For clients that accept nothing, the layer would take longer than a small response.
+        if !request.headers().contains_key(ACCEPT_ENCODING) {
+            let mut response = self.app.clone().answer(request).await;
+            if worth.should_compress(&response) {
+                response.headers_mut().append(VARY, ACCEPT_ENCODING.into());
+            }
+            return Ok(response);
+        }
         let compression =
             CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth);
         let response = compression.layer(answer).oneshot(request).await?;
