@@ -10,10 +10,17 @@ use std::io;
 use std::num::NonZero;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
+
+use crate::race::race;
+
+/// Shorter than the default time limits, and rare.
+const TICK: Duration = Duration::from_secs(10);
 
 /// The threads. Dropping them ends the connections that they serve.
 #[derive(Debug)]
@@ -61,8 +68,8 @@ impl Thread {
         let handle = runtime.handle().clone();
         let (running, ended) = oneshot::channel::<Infallible>();
         let run = move || {
-            // Its sender is dropped, because nothing can be sent.
-            let _ = runtime.block_on(ended);
+            // It ends when its sender is dropped: nothing can be sent.
+            runtime.block_on(race(ended, tick()));
             runtime.shutdown_background();
         };
         let joined = thread::Builder::new().name(format!("keyloom-http-{number}")).spawn(run)?;
@@ -72,6 +79,14 @@ impl Thread {
 
     fn connection_count(&self) -> usize {
         Arc::strong_count(&self.connections) - 1
+    }
+}
+
+/// Keeps a timer that ends before those of requests do. Otherwise each of them would be the first to end when it is set,
+/// and would interrupt the thread, which waits for the last one that was: two system calls for every write.
+async fn tick() -> Infallible {
+    loop {
+        sleep(TICK).await;
     }
 }
 
