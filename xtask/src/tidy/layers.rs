@@ -140,6 +140,8 @@ const LAYERS: &[Layer] = &[
             "futures-util",
             "prometheus-client",
             "rlimit",
+            // The priority of the threads of the fair pool.
+            "rustix",
             "jsonwebtoken",
             "tokio-io-timeout",
             "tower",

@@ -58,6 +58,10 @@ impl Weight {
     }
 }
 
+/// How much lower the priority of the pool's threads is.
+#[cfg(target_os = "linux")]
+const NICE: i32 = 5;
+
 type Outcome<T> = Result<T, Box<dyn Any + Send>>;
 
 impl Default for Pool {
@@ -144,7 +148,11 @@ impl Pool {
             let spawn = |number: usize| {
                 let (queue, slice) = (Arc::clone(&self.queue), self.options.slice);
                 let thread = thread::Builder::new().name(format!("keyloom-read-{number}"));
-                thread.spawn(move || work(&queue, slice)).ok()
+                let run = move || {
+                    yield_to_connections();
+                    work(&queue, slice);
+                };
+                thread.spawn(run).ok()
             };
             (0..self.options.threads).filter_map(spawn).collect()
         });
@@ -176,6 +184,16 @@ impl Drop for Pool {
 impl std::fmt::Debug for Pool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Pool").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+/// Has the system prefer the threads that serve connections, when they wake up, to this one: its turn is longer than
+/// they need. On Linux the priority is that of a thread; elsewhere, of the process.
+fn yield_to_connections() {
+    #[cfg(target_os = "linux")]
+    {
+        // Refused, turns are as fair as before.
+        let _ = rustix::process::setpriority_process(None, NICE);
     }
 }
 
