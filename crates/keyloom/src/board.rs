@@ -54,6 +54,8 @@ pub struct BoardQuery {
 }
 
 /// A page of a leaderboard.
+///
+/// [`BoardQuery`] has an example.
 #[derive(Clone, Debug)]
 pub struct BoardPage {
     /// The greatest score first. Equal scores have equal ranks, and are ordered by what has them.
@@ -77,6 +79,8 @@ struct Prepared {
 
 impl Db {
     /// Starts a query of a leaderboard: refine it with its methods, then read it.
+    ///
+    /// [`BoardQuery`] has an example.
     pub fn board(&self, board: &str) -> BoardQuery {
         let board = board.to_owned();
         BoardQuery { db: self.clone(), board, by: vec![], limit: LIMIT, after: None }
@@ -85,6 +89,29 @@ impl Db {
 
 impl BoardQuery {
     /// Sets the value of a `by` field of the board.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let model = r#"
+    ///     [entity.player]
+    ///     fields.country = "text"
+    ///     fields.score   = "int"
+    ///     board.best = { rank = "score", by = "country" }
+    /// "#;
+    /// let db = Db::open(model, store).await?;
+    /// for (country, score) in [("fr", 7), ("de", 9)] {
+    ///     db.create("player", &json!({ "country": country, "score": score })).await?;
+    /// }
+    /// let french = db.board("best").by("country", "fr").read().await?;
+    /// assert_eq!(french.items.len(), 1);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn by(mut self, field: &str, value: impl Into<Value>) -> BoardQuery {
         self.by.push((field.to_owned(), value.into()));
         self
@@ -121,6 +148,25 @@ impl BoardQuery {
 
     /// Returns one item: a ranked value, or the id of an entity; none if it is not on the board.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.player]\nid = \"given\"\nfields.score = \"int\"\n\
+    /// #     board.best = { rank = \"score\" }";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// for (id, score) in [("ann", 7), ("bo", 9)] {
+    ///     db.create("player", &json!({ "id": id, "score": score })).await?;
+    /// }
+    /// let ann = db.board("best").rank("ann").await?;
+    /// assert_eq!(ann.map(|entry| entry.rank), Some(2));
+    /// assert_eq!(db.board("best").rank("cy").await?, None);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`BoardQuery::read`].
@@ -137,6 +183,25 @@ impl BoardQuery {
     }
 
     /// Returns an item with those before and after it; none if it is not on the board.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.player]\nid = \"given\"\nfields.score = \"int\"\n\
+    /// #     board.best = { rank = \"score\" }";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// for (id, score) in [("ann", 7), ("bo", 9), ("cy", 3), ("dee", 12)] {
+    ///     db.create("player", &json!({ "id": id, "score": score })).await?;
+    /// }
+    /// let near = db.board("best").limit(1).around("ann").await?.expect("she is on the board");
+    /// let players: Vec<Value> = near.into_iter().map(|entry| entry.of).collect();
+    /// assert_eq!(players, ["bo", "ann", "cy"].map(Value::from));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///
@@ -159,6 +224,26 @@ impl BoardQuery {
     ///
     /// Entries and entities are of one moment if the query is of a database [at one
     /// moment](Db::at_one_moment).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.player]\nid = \"given\"\nfields.score = \"int\"\n\
+    /// #     board.best = { rank = \"score\" }";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.create("player", &json!({ "id": "ann", "score": 7 })).await?;
+    /// let board = db.board("best");
+    /// let page = board.read().await?;
+    /// for (entry, player) in page.items.iter().zip(board.entities(&page.items, "").await?) {
+    ///     let player = player.expect("it is visible");
+    ///     assert_eq!(entry.of, Value::from(player.record.id()));
+    /// }
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

@@ -139,6 +139,8 @@ impl Change {
     }
 
     /// Makes the change only if the entity has this version.
+    ///
+    /// [`Record`] has an example.
     #[must_use]
     pub fn expecting(mut self, version: &str) -> Change {
         self.expected = Some(version.to_owned());
@@ -148,6 +150,29 @@ impl Change {
     /// Makes the change for a client of the program: read-only fields keep their values. A document
     /// that changes one is refused with [`Error::Fields`]; a [`put`](Change::put) that omits them
     /// keeps them.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Change, Db, Error};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let model = r#"
+    ///     [entity.order]
+    ///     read_only = ["status"]
+    ///     fields.status = "enum(open, paid) = open"
+    /// "#;
+    /// let db = Db::open(model, store).await?;
+    /// let order = db.create("order", &json!({})).await?;
+    /// let pay = Change::update("order", order.id(), &json!({ "status": "paid" }))?;
+    /// let refused = db.transact(vec![pay.clone().from_client()]).await;
+    /// assert!(matches!(refused, Err(Error::Fields { .. })));
+    /// // The program itself may do it.
+    /// db.transact(vec![pay]).await?;
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     #[must_use]
     pub fn from_client(mut self) -> Change {
         self.author = Author::Client;
@@ -157,6 +182,8 @@ impl Change {
     /// Names the entity of this change. In later changes of the same transaction, `{"$ref": NAME}`
     /// stands for its id, even if that is still to be generated: as `id`, in fields of type `ref` and
     /// `text`, and in lists of these.
+    ///
+    /// [`Change`] has an example.
     #[must_use]
     pub fn named(mut self, name: &str) -> Change {
         self.name = Some(name.to_owned());
@@ -164,6 +191,30 @@ impl Change {
     }
 
     /// Changes the entity that has the same id as the one with this [name](Change::named).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Change, Db};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let model = r#"
+    ///     [entity.person]
+    ///     fields.name = "text"
+    ///     [entity.profile]
+    ///     id = "given"
+    ///     fields.motto = "text"
+    /// "#;
+    /// let db = Db::open(model, store).await?;
+    /// let person = Change::create("person", &json!({ "name": "Ann" }))?.named("ann");
+    /// let profile = Change::put("profile", "", &json!({ "motto": "Onward" }))?.with_id_of("ann");
+    /// let records = db.transact(vec![person, profile]).await?;
+    /// let ids: Vec<&str> = records.iter().flatten().map(|record| record.id()).collect();
+    /// assert_eq!(ids[0], ids[1]);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     #[must_use]
     pub fn with_id_of(mut self, name: &str) -> Change {
         self.id = Some(GivenId::Of(name.to_owned()));
@@ -236,6 +287,24 @@ fn item<T: Serialize + ?Sized>(document: &T) -> Result<Item, Error> {
 impl Db {
     /// Creates an entity.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Error, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nfields.done = \"bool = false\"\n\
+    /// #     list.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let task = db.create("task", &json!({ "name": "cook" })).await?;
+    /// assert_eq!(task.get("done"), Some(&Value::from(false))); // its default
+    /// // An error contains all violations.
+    /// let refused = db.create("task", &json!({ "nmae": "read", "done": 1 })).await;
+    /// assert!(matches!(refused, Err(Error::Fields { errors, .. }) if errors.len() == 3));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If it breaks a rule of the model: [`Error::Fields`], [`Error::UniqueViolation`], [`Error::Exists`],
@@ -250,6 +319,23 @@ impl Db {
 
     /// Changes some fields, as a JSON merge patch does: null removes a field, omitted fields stay.
     /// A patch that changes nothing writes nothing.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.player]\nfields.points = \"int\"\nfields.team = \"text?\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let ann = db.create("player", &json!({ "points": 1, "team": "red" })).await?;
+    /// let patch = json!({ "points": { "$add": 5 }, "team": null });
+    /// let ann = db.update("player", ann.id(), &patch).await?;
+    /// assert_eq!(ann.get("points"), Some(&Value::from(6)));
+    /// assert_eq!(ann.get("team"), None);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///
@@ -266,6 +352,21 @@ impl Db {
 
     /// Replaces all fields. Where callers choose ids, it creates the entity if it does not exist.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.setting]\nid = \"given\"\nfields.value = \"text\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.put("setting", "theme", &json!({ "value": "dark" })).await?;
+    /// let theme = db.put("setting", "theme", &json!({ "value": "light" })).await?;
+    /// assert_eq!(theme.get("value"), Some(&Value::from("light")));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`Db::update`].
@@ -281,6 +382,25 @@ impl Db {
     /// Deletes an entity, and applies the deletion rules of references and children. Readers see all
     /// of it or nothing, however many entities it affects.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Error};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.person]\n[entity.task]\nfields.owner = \"ref person\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let ann = db.create("person", &json!({})).await?;
+    /// let task = db.create("task", &json!({ "owner": ann.id() })).await?;
+    /// // The task refers to her.
+    /// assert!(matches!(db.delete("person", ann.id()).await, Err(Error::InUse { .. })));
+    /// db.delete("task", task.id()).await?;
+    /// db.delete("person", ann.id()).await?;
+    /// assert!(db.get("person", ann.id()).await?.is_none());
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NotFound`]; [`Error::InUse`] if a reference forbids it.
@@ -290,6 +410,27 @@ impl Db {
 
     /// Makes several changes, all or none. Returns the entity after each change; none if it was
     /// deleted.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Change, Db, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.account]\nid = \"given\"\nfields.cents = \"int 0..\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// # for (id, cents) in [("ann", 1000), ("bo", 0)] {
+    /// #     db.create("account", &json!({ "id": id, "cents": cents })).await?;
+    /// # }
+    /// let add = |id, cents| Change::update("account", id, &json!({ "cents": { "$add": cents } }));
+    /// db.transact(vec![add("ann", -500)?, add("bo", 500)?]).await?;
+    /// // `cents` is an `int 0..`, and Ann has 500: nothing changes.
+    /// assert!(db.transact(vec![add("ann", -900)?, add("bo", 900)?]).await.is_err());
+    /// let bo = db.get("account", "bo").await?.expect("it exists");
+    /// assert_eq!(bo.get("cents"), Some(&Value::from(500)));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

@@ -60,6 +60,8 @@ pub struct CountQuery {
 }
 
 /// A page of a count.
+///
+/// [`CountQuery::windows`] has an example.
 #[derive(Clone, Debug)]
 pub struct Counts {
     /// Ordered by the values of the split fields, then by time.
@@ -71,6 +73,8 @@ pub struct Counts {
 }
 
 /// A number of a count, with its sums.
+///
+/// [`CountQuery::whole`] has an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counted {
     /// Values of the split fields.
@@ -112,6 +116,8 @@ impl Counted {
 
 impl Db {
     /// Starts a query of a count: refine it with its methods, then read it.
+    ///
+    /// [`CountQuery`] has an example.
     pub fn count(&self, entity: &str, count: &str) -> CountQuery {
         CountQuery {
             db: self.clone(),
@@ -150,6 +156,30 @@ impl CountQuery {
     /// One number for each window of time, in a range such as `2024-02-01..2024-03-01`. Each end is a date
     /// in the count's time zone or a time, or left out. The first window is the one that the first end
     /// is in; the last one begins before the second end.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let model = r#"
+    ///     [entity.sale]
+    ///     fields.paid = "time"
+    ///     count.by_day = { window = "day", of = "paid" }
+    /// "#;
+    /// let db = Db::open(model, store).await?;
+    /// for paid in ["2024-02-01T09:00:00Z", "2024-02-01T17:30:00Z", "2024-02-03T12:00:00Z"] {
+    ///     db.create("sale", &json!({ "paid": paid })).await?;
+    /// }
+    /// let days = db.count("sale", "by_day").windows("2024-02-01..2024-03-01").read().await?;
+    /// let sales: Vec<u64> = days.items.iter().map(|day| day.count).collect();
+    /// assert_eq!(sales, [2, 1]);
+    /// assert_eq!(days.items[0].window.as_deref(), Some("2024-02-01T00:00:00+00:00"));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn windows(mut self, range: &str) -> CountQuery {
         self.windows = Some(range.to_owned());
         self
@@ -184,6 +214,30 @@ impl CountQuery {
     }
 
     /// Returns the number of entities with the sums of the count, without split and windows.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let model = r#"
+    ///     [entity.sale]
+    ///     fields.price = "number"
+    ///     count.all = { sum = ["price"], max = ["price"] }
+    /// "#;
+    /// let db = Db::open(model, store).await?;
+    /// for price in [20, 5] {
+    ///     db.create("sale", &json!({ "price": price })).await?;
+    /// }
+    /// let sales = db.count("sale", "all").whole().await?;
+    /// assert_eq!(sales.count, 2);
+    /// assert_eq!(sales.sums.get("price"), Some(&Value::from(25)));
+    /// assert_eq!(sales.max.get("price"), Some(&Value::from(20)));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

@@ -15,10 +15,28 @@ use crate::error::Error;
 /// What an entity must have to be on a page: see [`ListQuery::filter`](crate::ListQuery::filter).
 ///
 /// ```
-/// use keyloom::Filter;
-///
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, Filter, Value};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # let model = "[entity.task]\nfields.name = \"text\"\nfields.tags = \"tags = {}\"\n\
+/// #     list.all = {}";
+/// # pollster::block_on(async {
+/// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+/// for (name, tags) in [
+///     ("cook", json!({ "priority": "high" })),
+///     ("mow", json!({ "deadline": "Friday", "project": "garden" })),
+///     ("read", json!({})),
+/// ] {
+///     db.create("task", &json!({ "name": name, "tags": tags })).await?;
+/// }
 /// let urgent = Filter::any([Filter::tag("priority", "high"), Filter::has_tag("deadline")]);
-/// let mine = Filter::all([urgent, Filter::tag("project", "garden").not()]);
+/// let indoors = Filter::tag("project", "garden").not();
+/// let page = db.list("task", "all").filter(Filter::all([urgent, indoors])).read().await?;
+/// assert_eq!(page.items.len(), 1);
+/// assert_eq!(page.items[0].get("name"), Some(&Value::from("cook")));
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter(Kind);
@@ -37,22 +55,63 @@ enum Kind {
 
 impl Filter {
     /// Entities with a tag.
+    ///
+    /// [`Filter`] has an example.
     pub fn tag(key: impl Into<String>, value: impl Into<String>) -> Filter {
         Filter(Kind::Tag { field: None, key: key.into(), value: Some(value.into()) })
     }
 
     /// Entities with a tag of this key, whatever its value.
+    ///
+    /// [`Filter`] has an example.
     pub fn has_tag(key: impl Into<String>) -> Filter {
         Filter(Kind::Tag { field: None, key: key.into(), value: None })
     }
 
     /// Entities with a value of a facet of the list.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Filter};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.car]\nfields.color = \"text\"\nfields.doors = \"int\"\n\
+    /// #     list.all = { facets = [\"color\", \"doors\"] }";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// for (color, doors) in [("red", 3), ("red", 5), ("green", 5)] {
+    ///     db.create("car", &json!({ "color": color, "doors": doors })).await?;
+    /// }
+    /// let red_or_small = Filter::any([Filter::facet("color", "red"), Filter::facet("doors", 3)]);
+    /// assert_eq!(db.list("car", "all").filter(red_or_small).total().await?.count, 2);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn facet(field: impl Into<String>, value: impl Into<Value>) -> Filter {
         Filter(Kind::Facet { field: field.into(), value: value.into() })
     }
 
     /// Entities with a number or time within a range, in a field that the entity has in `filters`:
     /// `Filter::range("price", 10..=20)`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Filter};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.product]\nfilters = [\"price\"]\nfields.price = \"int\"\n\
+    /// #     list.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// for price in [5, 10, 15] {
+    ///     db.create("product", &json!({ "price": price })).await?;
+    /// }
+    /// let cheap = Filter::range("price", ..10);
+    /// assert_eq!(db.list("product", "all").filter(cheap.clone()).total().await?.count, 1);
+    /// assert_eq!(db.list("product", "all").filter(cheap.not()).total().await?.count, 2);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn range<V: Into<Value> + Clone>(
         field: impl Into<String>,
         range: impl RangeBounds<V>,
@@ -63,27 +122,69 @@ impl Filter {
     }
 
     /// Entities with any value of a field that the entity has in `filters`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Filter};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfilters = [\"owner\"]\nfields.owner = \"text?\"\n\
+    /// #     list.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.create("task", &json!({ "owner": "ann" })).await?;
+    /// db.create("task", &json!({})).await?;
+    /// let free = db.list("task", "all").filter(Filter::present("owner").not());
+    /// assert_eq!(free.total().await?.count, 1);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn present(field: impl Into<String>) -> Filter {
         Filter(Kind::Present { field: field.into() })
     }
 
     /// Entities that a search of the model finds by a text: those that have all its words. The last word
     /// may be the beginning of one, unless a space follows it. Everything passes a text without words.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Filter};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.article]\nfields.title = \"text\"\n\
+    /// #     search.text = { fields = [\"title\"], language = \"english\" }\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// for title in ["Fixing the roof", "Roofs of Paris"] {
+    ///     db.create("article", &json!({ "title": title })).await?;
+    /// }
+    /// let found = |text| db.list("article", "all").filter(Filter::search("text", text));
+    /// assert_eq!(found("roof").total().await?.count, 2);
+    /// assert_eq!(found("the roo").total().await?.count, 1);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn search(name: impl Into<String>, text: impl Into<String>) -> Filter {
         Filter(Kind::Search { name: name.into(), text: text.into() })
     }
 
     /// Entities that pass all of these.
+    ///
+    /// [`Filter`] has an example.
     pub fn all(filters: impl IntoIterator<Item = Filter>) -> Filter {
         Filter(Kind::All(filters.into_iter().collect()))
     }
 
     /// Entities that pass at least one of these.
+    ///
+    /// [`Filter`] has an example.
     pub fn any(filters: impl IntoIterator<Item = Filter>) -> Filter {
         Filter(Kind::Any(filters.into_iter().collect()))
     }
 
     /// Entities that do not pass this.
+    ///
+    /// [`Filter`] has an example.
     #[expect(clippy::should_implement_trait, reason = "it reads as the words do, after a filter")]
     #[must_use]
     pub fn not(self) -> Filter {
@@ -91,6 +192,22 @@ impl Filter {
     }
 
     /// Looks for the tag in the field of this name, for entities with several fields of tags.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Filter};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.labels = \"tags = {}\"\n\
+    /// #     fields.skills = \"tags = {}\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.create("task", &json!({ "skills": { "french": "fluent" } })).await?;
+    /// let french = Filter::has_tag("french").in_field("skills");
+    /// assert_eq!(db.list("task", "all").filter(french).total().await?.count, 1);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     #[must_use]
     pub fn in_field(mut self, name: &str) -> Filter {
         if let Kind::Tag { field, .. } = &mut self.0 {

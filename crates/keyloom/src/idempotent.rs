@@ -69,6 +69,8 @@ impl Db {
     /// applied can repeat them. Keys are kept for 24 hours; each tenant and each user has its own. Changes that
     /// fail can be repeated.
     ///
+    /// [`Idempotent`] has an example.
+    ///
     /// # Errors
     ///
     /// As [`Db::transact`]; [`Error::KeyReused`] if the key was used for other changes;

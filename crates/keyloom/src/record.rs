@@ -79,6 +79,8 @@ impl Record {
     }
 
     /// Returns the stored value of a field: times are milliseconds.
+    ///
+    /// [`Db::create`](crate::Db::create) and [`Db::update`](crate::Db::update) have examples.
     pub fn get(&self, field: &str) -> Option<&Value> {
         self.image.fields.get(field)
     }
@@ -97,6 +99,8 @@ impl Record {
 
     /// Returns the entity as a type of yours; `id` and `version` are fields too.
     ///
+    /// [`Record`] has an example.
+    ///
     /// # Errors
     ///
     /// If the type requires fields that the entity lacks, or fields of other types.
@@ -106,11 +110,29 @@ impl Record {
     }
 
     /// Returns the entity as JSON: times as texts such as `2024-02-29T12:00:00Z`, bytes in base64.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.due = \"time\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let task = db.create("task", &json!({ "due": "2026-11-19T12:00:00Z" })).await?;
+    /// assert!(task.to_json().starts_with(r#"{"due":"2026-11-19T12:00:00Z","id":"#));
+    /// // Its fields have the stored form: milliseconds since 1970.
+    /// assert_eq!(task.fields().get("due"), Some(&Value::from(1_795_089_600_000_i64)));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn to_json(&self) -> String {
         item_to_json(&self.shown())
     }
 
     /// Returns the same JSON with these fields only, and with `id` and `version`.
+    ///
+    /// [`Db::fields`](crate::Db::fields) has an example.
     pub fn to_json_of(&self, fields: &Fields) -> String {
         item_to_json(&self.shown_of(fields))
     }

@@ -50,6 +50,8 @@ impl ListQuery {
     /// byte order, each with the number of entities. At most [`limit`](ListQuery::limit) of them; continue
     /// [`after`](ListQuery::after) the cursor.
     ///
+    /// [`FindTags`] has an example.
+    ///
     /// # Errors
     ///
     /// If the entity has no such tags, a range is given, or the cursor belongs to another query; and as
@@ -72,6 +74,26 @@ impl ListQuery {
     /// Returns the values of a facet of entities in the list that pass the filters, each with the number
     /// of entities. Filters by this facet itself are ignored: they are the current selection, and this
     /// returns what can be selected.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.car]\nfields.color = \"text\"\nlist.all = { facets = [\"color\"] }";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// for color in ["red", "green", "red"] {
+    ///     db.create("car", &json!({ "color": color })).await?;
+    /// }
+    /// // The selection of a color does not limit what can be selected instead.
+    /// let cars = db.list("car", "all").facet("color", ["red"]);
+    /// let colors = cars.facet_values("color").await?;
+    /// let counts: Vec<u64> = colors.counts.iter().map(|value| value.count).collect();
+    /// assert_eq!(counts, [1, 2]);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

@@ -60,6 +60,8 @@ pub struct Tree {
 }
 
 /// The first children of one kind, or entities of a list.
+///
+/// [`Tree::to_json`] has an example.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
     /// Ordered by id, or as the list is.
@@ -77,11 +79,31 @@ impl Tree {
 
     /// Returns the JSON of [`Record::to_json`] with the related entities under `with`, by name: targets as
     /// they are, children and lists as `{"items": [...], "next": "..."}`, counts as `{"count": 2}`.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.project]\n[entity.task]\nparent = \"project\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let home = db.create("project", &json!({})).await?;
+    /// let task = db.create("task", &json!({ "project": home.id() })).await?;
+    /// let tree = db.tree("project", home.id(), "tasks", None).await?.expect("it exists");
+    /// assert_eq!(tree.children["tasks"].items[0].record, task);
+    /// let json: serde_json::Value = serde_json::from_str(&tree.to_json()).expect("it is JSON");
+    /// assert_eq!(json["with"]["tasks"]["items"][0]["id"], task.id());
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn to_json(&self) -> String {
         item_to_json(&self.shown(Fields::WHOLE))
     }
 
     /// Returns the same JSON with these fields only.
+    ///
+    /// [`Db::fields`] has an example.
     pub fn to_json_of(&self, fields: &Fields) -> String {
         item_to_json(&self.shown(fields))
     }
@@ -146,6 +168,8 @@ impl Db {
     /// each further parent, one for each count of an entity (one for each of its shards), and one of an
     /// index with one batch for each list of an entity.
     ///
+    /// [`Tree`] has an example of a reference, [`Tree::to_json`] one of children.
+    ///
     /// # Errors
     ///
     /// If an entity or step does not exist in the model; [`Error::TreeTooLarge`] if there are more than
@@ -166,6 +190,25 @@ impl Db {
     /// and one of its author. An entity that no field is named of is shown whole. They are read whole: the
     /// cost is the same.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.person]\nid = \"given\"\nfields.name = \"text\"\n\
+    /// #     fields.age = \"int\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.create("person", &json!({ "id": "ann", "name": "Ann", "age": 40 })).await?;
+    /// let fields = db.fields("person", "", "name")?;
+    /// let ann = db.get("person", "ann").await?.expect("she exists");
+    /// let version = ann.version();
+    /// let json = format!(r#"{{"id":"ann","name":"Ann","version":"{version}"}}"#);
+    /// assert_eq!(ann.to_json_of(&fields), json);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the text is empty, a field does not exist in the model, or a step is not in `with`.
@@ -177,6 +220,25 @@ impl Db {
 
     /// Returns the trees of entities of one kind that were read before, such as a page of a list or of
     /// children.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.person]\nid = \"given\"\nfields.name = \"text\"\n[entity.task]\n\
+    /// #     id = \"given\"\nfields.owner = \"ref person\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.create("person", &json!({ "id": "ann", "name": "Ann" })).await?;
+    /// db.create("task", &json!({ "id": "cook", "owner": "ann" })).await?;
+    /// let page = db.list("task", "all").read().await?;
+    /// let trees = db.trees("task", page.items, "owner", None).await?;
+    /// let owner = trees[0].refs["owner"].as_ref().expect("it exists");
+    /// assert_eq!(owner.record.id(), "ann");
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

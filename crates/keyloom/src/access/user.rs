@@ -73,6 +73,13 @@ impl User {
     }
 
     /// Whether the user may read everything.
+    ///
+    /// ```
+    /// use keyloom::User;
+    ///
+    /// let ann = User::new("ann", ["reader"]);
+    /// assert!(ann.reads_all() && !ann.writes_all());
+    /// ```
     pub fn reads_all(&self) -> bool {
         self.roles.contains("reader") || self.writes_all()
     }
@@ -122,6 +129,8 @@ impl Db {
     /// A rule decides about one entity at the moment of the change. What the change causes follows the
     /// model, as without a user: a deletion cascades, and a reference can be to an entity that the user
     /// cannot see.
+    ///
+    /// [`User`] has an example.
     #[must_use]
     pub fn user(&self, user: User) -> Db {
         Db { user: Some(user.into()), ..self.clone() }

@@ -48,6 +48,8 @@ pub struct WithChildren {
 impl Db {
     /// Returns an entity and its first children, in one read: those of one kind, or of all kinds.
     ///
+    /// [`WithChildren`] has an example.
+    ///
     /// # Errors
     ///
     /// If the model has no such entity or children, or the store fails.
@@ -63,6 +65,26 @@ impl Db {
 
     /// Returns more children of an entity, after those of [`Db::with_children`]; none if the entity
     /// does not exist.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.project]\n[entity.task]\nparent = \"project\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let home = db.create("project", &json!({})).await?;
+    /// for _ in 0..3 {
+    ///     db.create("task", &json!({ "project": home.id() })).await?;
+    /// }
+    /// let first = db.with_children("project", home.id(), Some("task"), 2).await?;
+    /// let next = first.and_then(|first| first.next).expect("there is more");
+    /// let rest = db.children("project", home.id(), Some("task"), (2, Some(&next))).await?;
+    /// assert_eq!(rest.map(|page| page.items.len()), Some(1));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

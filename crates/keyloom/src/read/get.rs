@@ -15,6 +15,22 @@ use crate::schema::Schema;
 impl Db {
     /// Returns the entity with this id, if it exists.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let task = db.create("task", &json!({ "name": "cook" })).await?;
+    /// let found = db.get("task", task.id()).await?;
+    /// assert_eq!(found, Some(task));
+    /// assert!(db.get("task", "unknown").await?.is_none());
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the model has no such entity, or the store fails.
@@ -30,6 +46,27 @@ impl Db {
     }
 
     /// Returns the entity with these values of a unique: its fields, and its scope if it has one.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let model = r#"
+    ///     [entity.person]
+    ///     fields.team  = "text"
+    ///     fields.email = "text"
+    ///     unique = [{ fields = ["email"], within = "team" }]
+    /// "#;
+    /// let db = Db::open(model, store).await?;
+    /// let ann = db.create("person", &json!({ "team": "red", "email": "ann@example.com" })).await?;
+    /// let values = [("team", "red".into()), ("email", "ann@example.com".into())];
+    /// assert_eq!(db.find("person", &values).await?, Some(ann));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

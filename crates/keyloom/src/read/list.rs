@@ -69,6 +69,8 @@ const LIMIT: u32 = 20;
 
 impl Db {
     /// Starts a query of an ordered list: refine it with its methods, then read a page.
+    ///
+    /// [`ListQuery`] has an example.
     pub fn list(&self, entity: &str, list: &str) -> ListQuery {
         ListQuery::new(self, entity, list)
     }
@@ -92,6 +94,28 @@ impl ListQuery {
     }
 
     /// Sets the value of a `by` field of the list.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let model = r#"
+    ///     [entity.task]
+    ///     fields.room = "text"
+    ///     list.in_room = { by = "room" }
+    /// "#;
+    /// let db = Db::open(model, store).await?;
+    /// for room in ["kitchen", "garden", "kitchen"] {
+    ///     db.create("task", &json!({ "room": room })).await?;
+    /// }
+    /// let page = db.list("task", "in_room").by("room", "kitchen").read().await?;
+    /// assert_eq!(page.items.len(), 2);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn by(mut self, field: &str, value: impl Into<Value>) -> ListQuery {
         self.by.push((field.to_owned(), value.into()));
         self
@@ -99,26 +123,58 @@ impl ListQuery {
 
     /// Only entities with this value of a field: one of the list's order, if the fields before it have a
     /// value too, or one in the `filters` of the entity.
+    ///
+    /// [`ListQuery::at_least`] has an example of a range.
     pub fn equal(self, field: &str, value: impl Into<Value>) -> ListQuery {
         self.bound(field, Side::Equal, value.into())
     }
 
     /// Only entities with at least this value of a field, as in [`ListQuery::equal`].
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let model = r#"
+    ///     [entity.product]
+    ///     fields.price = "int"
+    ///     list.by_price = { order = "price" }
+    /// "#;
+    /// let db = Db::open(model, store).await?;
+    /// for price in [5, 10, 15, 20] {
+    ///     db.create("product", &json!({ "price": price })).await?;
+    /// }
+    /// let query = db.list("product", "by_price").at_least("price", 10).less_than("price", 20);
+    /// let prices: Vec<Option<Value>> =
+    ///     query.read().await?.items.iter().map(|product| product.get("price").cloned()).collect();
+    /// assert_eq!(prices, [Some(Value::from(10)), Some(Value::from(15))]);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn at_least(self, field: &str, value: impl Into<Value>) -> ListQuery {
         self.bound(field, Side::AtLeast, value.into())
     }
 
     /// Only entities with a greater value of a field, as in [`ListQuery::equal`].
+    ///
+    /// [`ListQuery::at_least`] has an example of a range.
     pub fn more_than(self, field: &str, value: impl Into<Value>) -> ListQuery {
         self.bound(field, Side::MoreThan, value.into())
     }
 
     /// Only entities with at most this value of a field, as in [`ListQuery::equal`].
+    ///
+    /// [`ListQuery::at_least`] has an example of a range.
     pub fn at_most(self, field: &str, value: impl Into<Value>) -> ListQuery {
         self.bound(field, Side::AtMost, value.into())
     }
 
     /// Only entities with a lesser value of a field, as in [`ListQuery::equal`].
+    ///
+    /// [`ListQuery::at_least`] has an example of a range.
     pub fn less_than(self, field: &str, value: impl Into<Value>) -> ListQuery {
         self.bound(field, Side::LessThan, value.into())
     }
@@ -129,11 +185,15 @@ impl ListQuery {
     }
 
     /// Only entities that have a tag.
+    ///
+    /// [`ListQuery`] has an example.
     pub fn tag(self, key: &str, value: &str) -> ListQuery {
         self.filter(Filter::tag(key, value))
     }
 
     /// Only entities that have one of these values of a facet of the list.
+    ///
+    /// [`ListQuery::facet_values`] has an example.
     pub fn facet<V: Into<Value>>(
         self,
         field: &str,
@@ -143,18 +203,54 @@ impl ListQuery {
     }
 
     /// Only entities that pass a filter, besides all filters given before.
+    ///
+    /// [`Filter`] has an example.
     pub fn filter(mut self, filter: Filter) -> ListQuery {
         self.filters.push(filter);
         self
     }
 
     /// How to find what passes the filters; the result is the same.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Strategy};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nfields.tags = \"tags = {}\"\n\
+    /// #     list.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.create("task", &json!({ "name": "cook", "tags": { "room": "kitchen" } })).await?;
+    /// let query = db.list("task", "all").tag("room", "kitchen");
+    /// let page = query.clone().strategy(Strategy::Walk).read().await?;
+    /// assert_eq!(page.items, query.strategy(Strategy::Match).read().await?.items);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn strategy(mut self, strategy: Strategy) -> ListQuery {
         self.strategy = strategy;
         self
     }
 
     /// Reads in reverse order, from the end.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// for name in ["cook", "read", "sleep"] {
+    ///     db.create("task", &json!({ "name": name })).await?;
+    /// }
+    /// let newest = db.list("task", "all").backward().limit(1).read().await?;
+    /// assert_eq!(newest.items[0].get("name"), Some(&Value::from("sleep")));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn backward(mut self) -> ListQuery {
         self.direction = Direction::Backward;
         self
@@ -167,24 +263,49 @@ impl ListQuery {
     }
 
     /// The maximum cost of a page. A page that is cut short has a cursor to continue with.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Budget, Db, End};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// for name in ["cook", "read", "sleep"] {
+    ///     db.create("task", &json!({ "name": name })).await?;
+    /// }
+    /// let budget = Budget { rows: 1, ..Budget::STANDARD };
+    /// let page = db.list("task", "all").budget(budget).read().await?;
+    /// assert_eq!(page.end, End::Budget);
+    /// assert!(page.next.is_some());
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn budget(mut self, budget: Budget) -> ListQuery {
         self.budget = budget;
         self
     }
 
     /// The previous page, by the `previous` of a page.
+    ///
+    /// [`Page`] has an example.
     pub fn before(self, cursor: impl Into<String>) -> ListQuery {
         // A cursor contains its direction.
         self.after(cursor)
     }
 
     /// The next page, by the `next` of a page.
+    ///
+    /// [`Page`] has an example.
     pub fn after(mut self, cursor: impl Into<String>) -> ListQuery {
         self.after = Some(cursor.into());
         self
     }
 
     /// Reads a page.
+    ///
+    /// [`ListQuery`] and [`Page`] have examples.
     ///
     /// # Errors
     ///
@@ -209,6 +330,8 @@ impl ListQuery {
 
     /// Counts the entities of the list that pass the filters. Expired entities count until
     /// [`Db::expire`] has deleted them.
+    ///
+    /// [`ListQuery`] has an example.
     ///
     /// # Errors
     ///

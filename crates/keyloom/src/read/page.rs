@@ -12,6 +12,29 @@ use crate::error::Error;
 use crate::schema::Schema;
 
 /// A page of entities.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, End};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+/// # pollster::block_on(async {
+/// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+/// for name in ["cook", "read", "sleep"] {
+///     db.create("task", &json!({ "name": name })).await?;
+/// }
+/// let query = db.list("task", "all").limit(2);
+/// let first = query.read().await?;
+/// assert_eq!((first.items.len(), first.end), (2, End::Limit));
+/// let second = query.clone().after(first.next.expect("there is more")).read().await?;
+/// assert_eq!((second.items.len(), second.end), (1, End::Exhausted));
+/// // Back to the first page.
+/// let back = query.before(second.previous.expect("it is not the first")).read().await?;
+/// assert_eq!(back.items, first.items);
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Page {
     /// In the requested order.
@@ -28,6 +51,25 @@ pub struct Page {
 
 impl Page {
     /// Returns the entities as a type of yours.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// #[derive(serde::Deserialize)]
+    /// struct Task {
+    ///     name: String,
+    /// }
+    /// db.create("task", &json!({ "name": "cook" })).await?;
+    /// let tasks: Vec<Task> = db.list("task", "all").read().await?.to()?;
+    /// assert_eq!(tasks[0].name, "cook");
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

@@ -23,6 +23,8 @@ const SHOWN_CHARS: usize = 60;
 
 /// Which fields of an entity and of the entities that `with` adds to it are shown, made by
 /// [`Db::fields`](crate::Db::fields). `id` and `version` always are.
+///
+/// [`Db::fields`](crate::Db::fields) has an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Fields {
     /// Those of the entity itself; none if it is shown whole.
