@@ -15,6 +15,8 @@ use crate::write::{AttemptState, Outcome, SettledReader, TombstoneChange, WriteC
 const PAGE_ROWS: u32 = 500;
 
 /// The progress of a background operation.
+///
+/// [`Db::backfill`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
@@ -26,6 +28,8 @@ pub struct Progress {
 
 impl Db {
     /// Whether rows must still be rebuilt after a change of the model: see [`Db::backfill`].
+    ///
+    /// The example there shows it.
     pub fn is_backfill_pending(&self) -> bool {
         !self.shared.schema().pending.is_empty()
     }
@@ -33,6 +37,25 @@ impl Db {
     /// Rebuilds rows that were written under an earlier model. Lists and uniques of the new model can
     /// be read when it is done; everything else works meanwhile. Dropping the future stops it; the
     /// next call continues, also after a restart.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let db = Db::open("[entity.task]\nfields.name = \"text\"", store).await?;
+    /// db.create("task", &json!({ "name": "cook" })).await?;
+    /// let model = "[entity.task]\nfields.name = \"text\"\nlist.by_name = { order = \"name\" }";
+    /// db.change_model(model).await?;
+    /// assert!(db.is_backfill_pending());
+    /// db.backfill(|progress| println!("{} of {}", progress.rows, progress.rows_total)).await?;
+    /// assert!(!db.is_backfill_pending());
+    /// assert_eq!(db.list("task", "by_name").read().await?.items.len(), 1);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

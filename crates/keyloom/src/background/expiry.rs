@@ -20,6 +20,22 @@ impl Db {
     /// Dropping the future stops it; the next call continues, and first completes interrupted large
     /// deletions.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.session]\nexpires = \"until\"\nfields.until = \"time\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// // The model has `expires = "until"`.
+    /// let session = db.create("session", &json!({ "until": "2020-01-01T00:00:00Z" })).await?;
+    /// assert!(db.get("session", session.id()).await?.is_none());
+    /// assert_eq!(db.expire(100).await?, 1);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the store fails.

@@ -77,6 +77,22 @@ impl Db {
     /// A call folds what an earlier one has seen at least six seconds ago, and returns how many
     /// entities that were. Dropping the future stops it; the next call continues.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// // A program without a server calls these every few seconds.
+    /// let folded = db.fold().await?;
+    /// let settled = db.settle_scores().await?;
+    /// let resumed = db.resume_deletions().await?;
+    /// assert_eq!((folded, settled, resumed), (0, 0, 0));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the store fails.

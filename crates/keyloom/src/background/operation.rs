@@ -19,6 +19,8 @@ use crate::system_rows::system_rows;
 use crate::write::read_roots;
 
 /// A running background operation and its progress: plain data.
+///
+/// [`Db::operations`] has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Operation {
@@ -37,6 +39,8 @@ pub struct Operation {
 }
 
 /// What a background operation does.
+///
+/// [`Db::operations`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum OperationKind {
@@ -123,6 +127,24 @@ impl Db {
     /// Returns the running background operations: large deletions, backfills and bulk operations of all
     /// processes and tenants, and expiry and folding of this one. Two reads, two more during a backfill,
     /// and one for each bulk operation.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, OperationKind, events::Next};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.create("task", &json!({ "name": "cook" })).await?;
+    /// db.list("task", "all").delete_all().start().await?;
+    /// let running = db.operations().await?;
+    /// assert_eq!((running[0].kind, running[0].of.as_str()), (OperationKind::Bulk, "task"));
+    /// while db.advance_bulk().await? == Next::Now {}
+    /// assert!(db.operations().await?.is_empty());
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

@@ -38,6 +38,8 @@ impl Db {
     /// were dropped, or their processes died, also before the database was opened. Returns how many
     /// there were. Reads nothing if there can be none, so it can be called often; [`Db::work`] does.
     ///
+    /// [`Db::fold`] has an example.
+    ///
     /// # Errors
     ///
     /// If the store fails.

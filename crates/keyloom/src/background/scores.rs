@@ -59,6 +59,8 @@ impl Db {
     /// how many scores changed. Until then, the places on these boards are those of before. Call it
     /// every few seconds; servers do. Dropping the future stops it; the next call continues.
     ///
+    /// [`Db::fold`] has an example.
+    ///
     /// # Errors
     ///
     /// If the store fails.

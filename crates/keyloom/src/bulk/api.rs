@@ -18,6 +18,24 @@ impl Db {
     /// Returns a bulk operation of this database's tenant with its progress; none if there is none, or
     /// it ended more than a week ago. One read.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, bulk::BulkKind, bulk::BulkState, events::Next};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.create("task", &json!({ "name": "cook" })).await?;
+    /// let started = db.list("task", "all").delete_all().start().await?;
+    /// while db.advance_bulk().await? == Next::Now {}
+    /// let ended = db.bulk_operation(&started.operation.id).await?.expect("it is kept for a week");
+    /// assert_eq!((ended.kind, ended.state), (BulkKind::Delete, BulkState::Done));
+    /// assert_eq!((ended.matched, ended.changed), (1, 1));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the store fails.
@@ -27,6 +45,23 @@ impl Db {
 
     /// Returns the newest bulk operations of this database's tenant, the newest first: at most `limit`,
     /// and at most 100. With an id, those before that one. One read.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let tasks = db.list("task", "all");
+    /// let first = tasks.update_all(&json!({ "name": "read" }))?.start().await?.operation;
+    /// let second = tasks.delete_all().start().await?.operation;
+    /// assert_eq!(db.bulk_operations(None, 10).await?, [second.clone(), first.clone()]);
+    /// assert_eq!(db.bulk_operations(Some(&second.id), 10).await?, [first]);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///
@@ -42,6 +77,23 @@ impl Db {
     /// Cancels a bulk operation of this database's tenant. What it has changed stays changed; nothing
     /// more changes after this.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, bulk::BulkState};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let task = db.create("task", &json!({ "name": "cook" })).await?;
+    /// let started = db.list("task", "all").delete_all().start().await?;
+    /// let canceled = db.cancel_bulk(&started.operation.id).await?;
+    /// assert_eq!(canceled.state, BulkState::Canceled);
+    /// assert!(db.get("task", task.id()).await?.is_some());
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NotFound`]; [`Error::OperationEnded`]; if the store fails.
@@ -54,6 +106,8 @@ impl Db {
     /// can be nothing to do. Any number of threads and processes can call this; [`Db::work`] does too.
     ///
     /// Dropping the future keeps what was done; another call continues, also after a restart.
+    ///
+    /// [`Db::bulk_operation`] has an example.
     ///
     /// # Errors
     ///

@@ -4,6 +4,8 @@ use std::fmt;
 
 /// A bulk operation and its progress. Of the entities that it found, `changed + unchanged + skipped +
 /// failed` are done.
+///
+/// [`Db::bulk_operation`](crate::Db::bulk_operation) has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BulkOperation {
@@ -36,6 +38,31 @@ pub struct BulkOperation {
 }
 
 /// An entity that could not be changed.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, events::Next};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// let model = r#"
+///     [entity.person]
+///     list.all = {}
+///     [entity.task]
+///     fields.owner = "ref person"
+/// "#;
+/// let db = Db::open(model, store).await?;
+/// let ann = db.create("person", &json!({})).await?;
+/// db.create("task", &json!({ "owner": ann.id() })).await?;
+/// let started = db.list("person", "all").delete_all().start().await?;
+/// while db.advance_bulk().await? == Next::Now {}
+/// let ended = db.bulk_operation(&started.operation.id).await?.expect("it is kept for a week");
+/// // The task refers to her.
+/// assert_eq!(ended.failures[0].id, ann.id());
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BulkFailure {
@@ -46,6 +73,8 @@ pub struct BulkFailure {
 }
 
 /// What a bulk operation does.
+///
+/// [`Db::bulk_operation`](crate::Db::bulk_operation) has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BulkKind {
     /// It applies a patch to each entity.
@@ -55,6 +84,8 @@ pub enum BulkKind {
 }
 
 /// How far a bulk operation has come.
+///
+/// [`Db::bulk_operation`](crate::Db::bulk_operation) has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BulkState {
     /// It is finding entities; none is changed yet.

@@ -61,6 +61,8 @@ pub struct Bulk {
 }
 
 /// An operation that was started.
+///
+/// [`Bulk::idempotent`] has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct StartedBulk {
@@ -73,6 +75,8 @@ pub struct StartedBulk {
 impl ListQuery {
     /// A change of some fields of all entities of this query, in the background: as
     /// [`Db::update`] for each of them. The order, limit and cursor of the query make no difference.
+    ///
+    /// [`Bulk`] has an example.
     ///
     /// # Errors
     ///
@@ -87,6 +91,8 @@ impl ListQuery {
     }
 
     /// A deletion of all entities of this query, in the background: as [`Db::delete`] for each of them.
+    ///
+    /// [`Db::bulk_operation`] has an example.
     pub fn delete_all(&self) -> Bulk {
         Bulk::new(self, None)
     }
@@ -104,6 +110,22 @@ impl Bulk {
     }
 
     /// Starts it once, however often it is started with this key: see [`Db::transact_idempotent`].
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let bulk = db.list("task", "all").delete_all().idempotent("clean up 2026-11-19");
+    /// let first = bulk.start().await?;
+    /// let again = bulk.start().await?;
+    /// assert!(again.is_replayed);
+    /// assert_eq!(again.operation.id, first.operation.id);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn idempotent(mut self, key: &str) -> Bulk {
         self.key = Some(key.to_owned());
         self

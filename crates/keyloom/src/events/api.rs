@@ -18,6 +18,8 @@ use crate::record::Record;
 impl Db {
     /// Returns the position after everything that has happened.
     ///
+    /// [`Db::events`] has an example.
+    ///
     /// # Errors
     ///
     /// If the store fails.
@@ -28,6 +30,25 @@ impl Db {
     /// Returns the events after a position: of all entities but jobs, and of all tenants. If this is
     /// the database of a tenant, only events of that tenant and of shared entities. `limit` bounds
     /// the row changes that are examined, so a page can be short or empty without being the last.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, events::Position, events::TriggeringChange::Insert};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let start = db.newest_position().await?;
+    /// let task = db.create("task", &json!({ "name": "cook" })).await?;
+    /// let page = db.events(&start, 100).await?;
+    /// assert_eq!((page.events[0].change, page.events[0].id.as_str()), (Insert, task.id()));
+    /// // A client can keep the position as a text.
+    /// let position: Position = page.next.to_string().parse()?;
+    /// assert!(db.events(&position, 100).await?.events.is_empty());
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///
@@ -41,6 +62,23 @@ impl Db {
 
     /// Returns whether an event is one of this database: if it is the database of a tenant, one of that
     /// tenant or of a shared entity.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\ntenant = \"team\"\nfields.team = \"text\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let start = db.newest_position().await?;
+    /// db.tenant("red").create("task", &json!({})).await?;
+    /// let event = &db.events(&start, 100).await?.events[0];
+    /// assert!(db.sees(event) && db.tenant("red").sees(event));
+    /// assert!(!db.tenant("blue").sees(event));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     pub fn sees(&self, event: &Event) -> bool {
         event.is_seen_by(self.tenant.as_ref())
     }
@@ -52,6 +90,8 @@ impl Db {
     ///
     /// Dropping the future keeps what was done. A job that was running is taken over when its lease
     /// ends, and events that were being posted to a webhook are posted again. On a store that processes share, call [`Db::heartbeat`] beside this.
+    ///
+    /// [`Handlers`] has an example.
     ///
     /// # Errors
     ///
@@ -69,6 +109,23 @@ impl Db {
     /// Waits until there may be changes after a position. On a store that cannot tell, such as DynamoDB, that
     /// is after a quarter of a second.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let start = db.newest_position().await?;
+    /// db.create("task", &json!({ "name": "cook" })).await?;
+    /// // Something has changed already.
+    /// db.wait_for_changes(&start).await?;
+    /// assert_eq!(db.events(&start, 100).await?.events.len(), 1);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the store fails.
@@ -84,6 +141,24 @@ impl Db {
     /// Moves a consumer to the oldest change that is kept or behind the newest, whatever it has
     /// seen. Skipped events are not handled; events that it sees again are handled again.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, events::Effects, events::FeedStart, events::Handlers, events::Next};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\n[on.task]\ninsert = \"greet\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let handlers = Handlers::new().event("greet", |_| Ok(Effects::new()));
+    /// db.create("task", &json!({ "name": "cook" })).await?;
+    /// while db.work(&handlers).await?.next == Next::Now {}
+    /// // Its handler was fixed, and sees all events again that are still kept.
+    /// db.resume("greet", FeedStart::Oldest).await?;
+    /// assert_eq!(db.work(&handlers).await?.events, 1);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the model calls no such consumer, or the store fails.
@@ -93,6 +168,23 @@ impl Db {
 
     /// Measures how much is left to do. Bounded, but too slow for every request.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\n[on.task]\ninsert = \"greet\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.create("task", &json!({ "name": "cook" })).await?;
+    /// let backlog = db.backlog().await?;
+    /// let greet = &backlog.consumers[0];
+    /// assert_eq!((greet.consumer.as_str(), greet.events), ("greet", 1));
+    /// assert_eq!(backlog.failed, 0);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the store fails.
@@ -101,6 +193,8 @@ impl Db {
     }
 
     /// Schedules a job. If this is the database of a tenant, the job runs with it.
+    ///
+    /// [`Job`] has an example.
     ///
     /// # Errors
     ///
@@ -113,6 +207,8 @@ impl Db {
     /// Cancels a job that has not ended. One that is running may have had effects outside already,
     /// and will have none in the store.
     ///
+    /// [`Job`] has an example.
+    ///
     /// # Errors
     ///
     /// [`Error::NotFound`](crate::Error::NotFound);
@@ -122,6 +218,20 @@ impl Db {
     }
 
     /// Moves a waiting job to another time, in milliseconds since 1970.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Value, events::Job};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # let model = "jobs = true\n[entity.order]";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.schedule(Job::new("remind").id("order-7")).await?;
+    /// let job = db.reschedule("order-7", 4_102_444_800_000).await?;
+    /// assert_eq!(job.get("due"), Some(&Value::from(4_102_444_800_000_i64)));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///
@@ -133,6 +243,27 @@ impl Db {
 
     /// Runs a failed or canceled job again, with all of its attempts. In a lane, it goes to the end
     /// of the queue.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::events::{Failure, Handlers, Job, Next};
+    /// # use keyloom::{Db, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # let model = "jobs = true\n[entity.order]";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let no_stock = || Failure::fatal("There is no stock.");
+    /// let handlers = Handlers::new().job("ship", move |_, _| async move { Err(no_stock()) });
+    /// db.schedule(Job::new("ship").id("order-7")).await?;
+    /// while db.work(&handlers).await?.next == Next::Now {}
+    /// let job = db.get("job", "order-7").await?.expect("dead letters are kept");
+    /// assert_eq!(job.get("status"), Some(&Value::from("failed")));
+    /// // Now there is stock.
+    /// let job = db.replay("order-7").await?;
+    /// assert_eq!(job.get("status"), Some(&Value::from("waiting")));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///
@@ -151,6 +282,22 @@ impl Db {
     /// to call it again: [`Next::Idle`] if that is not necessary, because processes do not share this
     /// store or the model has no jobs.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, events::Next};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # let model = "jobs = true\n[entity.order]";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// // A task beside the workers does this in a loop.
+    /// let next = db.heartbeat().await?;
+    /// assert!(matches!(next, Next::At(_)));
+    /// // At the end of the process:
+    /// db.stop_heartbeat().await?;
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the store fails. Call it again soon.
@@ -160,6 +307,8 @@ impl Db {
 
     /// Ends the heartbeat of this process. Stop its workers first: other processes can then run at
     /// once what they have left.
+    ///
+    /// [`Db::heartbeat`] has an example.
     ///
     /// # Errors
     ///

@@ -17,6 +17,8 @@ use crate::record::Record;
 const COUNTED_MAX: u32 = 1_000;
 
 /// How much is left to do.
+///
+/// [`Db::backlog`] has an example.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Backlog {
@@ -37,6 +39,8 @@ pub struct Backlog {
 }
 
 /// How far a consumer is behind.
+///
+/// [`Db::backlog`] has an example.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Lag {

@@ -13,6 +13,8 @@ use crate::error::Error;
 const MESSAGE_CHARS_MAX: usize = 2_000;
 
 /// What a handler wants done in the store: all of it together, once, or nothing.
+///
+/// [`Handlers`](super::Handlers) and [`Handlers::job`](super::Handlers::job) have examples.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Effects {
@@ -24,6 +26,8 @@ pub struct Effects {
 /// Why a handler failed.
 ///
 /// `?` converts every error into a failure that is retried.
+///
+/// [`Db::replay`](crate::Db::replay) has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
     pub(crate) message: String,

@@ -16,6 +16,8 @@ use crate::schema::Schema;
 use crate::write::ROOT as DELETED_ROOT;
 
 /// An entity was created, updated or deleted, whatever caused it: a request, a cascade, or expiry.
+///
+/// [`Db::events`](crate::Db::events) and [`Handlers`](super::Handlers) have examples.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Event {

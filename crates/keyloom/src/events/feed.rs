@@ -13,6 +13,8 @@ use crate::error::Error;
 use crate::schema::Schema;
 
 /// A page of events, the oldest first.
+///
+/// [`Db::events`](crate::Db::events) has an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EventPage {

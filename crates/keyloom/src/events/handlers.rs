@@ -97,6 +97,28 @@ impl Handlers {
 
     /// Registers an event handler under the name that the model uses. It can read from the
     /// database of the event's tenant.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Change, Db, Value, events::Effects, events::Handlers, events::Next};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.order]\nlist.all = {}\n[entity.total]\nid = \"given\"\n\
+    /// #     fields.orders = \"int\"\n[on.order]\ninsert = \"count\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let handlers = Handlers::new().event_with("count", |_event, db| async move {
+    ///     let orders = db.list("order", "all").limit(1000).read().await?.items.len();
+    ///     let total = json!({ "orders": orders });
+    ///     Ok(Effects::new().change(Change::put("total", "orders", &total)?))
+    /// });
+    /// db.create("order", &json!({})).await?;
+    /// while db.work(&handlers).await?.next == Next::Now {}
+    /// let total = db.get("total", "orders").await?.expect("the handler has made it");
+    /// assert_eq!(total.get("orders"), Some(&Value::from(1)));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     #[must_use]
     pub fn event_with<F>(
         mut self,
@@ -113,6 +135,25 @@ impl Handlers {
 
     /// Registers a handler for jobs of a kind. It can read from the database of the job's tenant.
     /// It may run more than once for a job; its effects happen once.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::events::{Effects, Handlers, Job, Next};
+    /// # use keyloom::{Db, Value};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # let model = "jobs = true\n[entity.order]";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let handlers = Handlers::new().job("greet", |job, _db| async move {
+    ///     Ok(Effects::new().result(format!("Hello from {}.", job.id())))
+    /// });
+    /// db.schedule(Job::new("greet").id("one")).await?;
+    /// while db.work(&handlers).await?.next == Next::Now {}
+    /// let job = db.get("job", "one").await?.expect("it is kept for a week");
+    /// assert_eq!(job.get("result"), Some(&Value::from("Hello from one.")));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     #[must_use]
     pub fn job<F>(
         mut self,
@@ -128,6 +169,8 @@ impl Handlers {
     }
 
     /// Sets what posts events to the webhooks that the model names.
+    ///
+    /// [`Deliver`] has an example.
     #[must_use]
     pub fn webhooks(mut self, deliver: Arc<dyn Deliver>) -> Handlers {
         self.deliver = Some(deliver);
@@ -137,6 +180,8 @@ impl Handlers {
     /// Leaves what the model names and this program has not registered to another program. Without
     /// this, it is an error. Events wait for that program as long as the feed keeps them, jobs
     /// until it runs them.
+    ///
+    /// [`Handlers::check`] has an example.
     #[must_use]
     pub fn leave_others(mut self) -> Handlers {
         self.is_partial = true;
@@ -144,6 +189,8 @@ impl Handlers {
     }
 
     /// Sets the retry policy of the handler of this name, or of jobs of this kind.
+    ///
+    /// [`Retry`] has an example.
     #[must_use]
     pub fn retry(mut self, name: &str, retry: Retry) -> Handlers {
         self.retries.insert(name.to_owned(), retry);
@@ -152,6 +199,22 @@ impl Handlers {
 
     /// Checks that everything that the model calls is registered, unless the rest is left to other
     /// programs ([`Handlers::leave_others`]).
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Error, events::Effects, events::Handlers};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # let model = "[entity.task]\nfields.name = \"text\"\n[on.task]\ninsert = \"greet\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// // The model calls `greet`.
+    /// assert!(matches!(Handlers::new().check(&db), Err(Error::Unknown { .. })));
+    /// Handlers::new().event("greet", |_| Ok(Effects::new())).check(&db)?;
+    /// // Another program handles it.
+    /// Handlers::new().leave_others().check(&db)?;
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

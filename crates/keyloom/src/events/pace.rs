@@ -34,6 +34,27 @@ const AFTER_ERROR_MS: i64 = 5_000;
 /// another process has caused within fifteen seconds, and runs jobs that another process has scheduled
 /// within twenty; a quarter of a second if there was something to do a moment ago. What it causes
 /// itself it looks for at once.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, events::Effects, events::Handlers, events::Pace};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # let model = "[entity.task]\nfields.name = \"text\"\n[on.task]\ninsert = \"greet\"";
+/// # pollster::block_on(async {
+/// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+/// # let handlers = Handlers::new().event("greet", |_| Ok(Effects::new()));
+/// # let now_ms = 0;
+/// # db.create("task", &json!({ "name": "cook" })).await?;
+/// let pace = Pace::new(&db);
+/// // A worker does this in a loop, and sleeps for a few milliseconds if nothing is due.
+/// if pace.next_ms() <= now_ms {
+///     let work = pace.step(&handlers).await?;
+///     assert_eq!(work.events, 1);
+/// }
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Debug)]
 pub struct Pace {
     db: Db,

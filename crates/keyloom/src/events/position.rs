@@ -7,6 +7,8 @@ use std::str::FromStr;
 use keyloom_store::{SeqNo, ShardId};
 
 /// A position in the feed. It converts to text, such as `all-0123456789abcdef:4711`, and back.
+///
+/// [`Db::events`](crate::Db::events) has an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Position(pub(crate) BTreeMap<ShardId, SeqNo>);
 

@@ -6,6 +6,26 @@ use crate::error::Error;
 use crate::stamp::Stamps;
 
 /// How often a handler is tried, and when again.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::events::{Failure, Handlers, Job, Next, Retry};
+/// # use keyloom::{Db, Value};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # let model = "jobs = true\n[entity.order]";
+/// # pollster::block_on(async {
+/// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+/// let once = Retry { attempts_max: 1, ..Retry::default() };
+/// let handlers = Handlers::new()
+///     .job("call", |_, _| async { Err(Failure::new("No answer.")) })
+///     .retry("call", once);
+/// db.schedule(Job::new("call").id("one")).await?;
+/// while db.work(&handlers).await?.next == Next::Now {}
+/// let job = db.get("job", "one").await?.expect("dead letters are kept");
+/// assert_eq!(job.get("status"), Some(&Value::from("failed")));
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// Number of attempts before it becomes a dead letter.

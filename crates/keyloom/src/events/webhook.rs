@@ -22,6 +22,8 @@ const ADDRESS: &str = "address";
 const KEY: &str = "key";
 
 /// A request to post.
+///
+/// [`Deliver`] has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Delivery {
@@ -37,6 +39,40 @@ pub struct Delivery {
 }
 
 /// Posts requests.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use std::pin::Pin;
+/// # use keyloom::events::{Deliver, Delivery, Failure, Handlers};
+/// # use keyloom::Db;
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # let model = "[entity.task]\nfields.name = \"text\"\n[on.task]\n\
+/// #     insert = { webhook = \"https://example.com/tasks\" }";
+/// # pollster::block_on(async {
+/// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+/// /// Prints requests. A real one posts them.
+/// #[derive(Debug)]
+/// struct Print;
+///
+/// impl Deliver for Print {
+///     fn deliver(
+///         &self,
+///         delivery: Delivery,
+///     ) -> Pin<Box<dyn Future<Output = Result<(), Failure>> + Send + '_>> {
+///         Box::pin(async move {
+///             println!("POST {}, key {}: {}", delivery.address, delivery.key, delivery.body);
+///             Ok(())
+///         })
+///     }
+/// }
+///
+/// let handlers = Handlers::new().webhooks(Arc::new(Print));
+/// db.create("task", &json!({ "name": "cook" })).await?;
+/// assert_eq!(db.work(&handlers).await?.events, 1);
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 pub trait Deliver: fmt::Debug + Send + Sync + 'static {
     /// Posts a request. It is delivered if this returns `Ok`, and retried otherwise. Implementations
     /// MUST give up after some time: later events of the same entity wait until then.

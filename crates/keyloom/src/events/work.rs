@@ -10,6 +10,8 @@ use crate::db::Db;
 use crate::error::Error;
 
 /// What one step has done.
+///
+/// [`Db::work`](crate::Db::work) returns it; [`Handlers`] has an example.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Work {
@@ -30,6 +32,8 @@ pub struct Work {
 }
 
 /// When to come back.
+///
+/// [`Handlers`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// At once: there may be more.

@@ -18,6 +18,8 @@ use crate::events::{Feed, Position};
 const LAG: Duration = Duration::from_millis(1500);
 
 /// A live read, made by [`Db::live`].
+///
+/// The [module](crate::live) has an example.
 pub struct Live {
     db: Db,
     last: Option<Last>,
@@ -25,6 +27,8 @@ pub struct Live {
 }
 
 /// A database as of a moment.
+///
+/// The [module](crate::live) has an example.
 #[derive(Clone, Debug)]
 pub struct Moment {
     /// The database. Everything that is read of it, until the next call of [`Live::next`], is followed.
@@ -68,6 +72,8 @@ impl Drop for Following {
 
 impl Db {
     /// Starts a live read.
+    ///
+    /// The [module](crate::live) has an example.
     pub fn live(&self) -> Live {
         let db = Db { snapshot: None, watch: None, noted: None, ..self.clone() };
         Live { last: None, _following: Following::new(db.shared.clone()), db }
