@@ -15,6 +15,34 @@
 //! finish   the copy record is removed        now it can be opened
 //! ```
 //!
+//! ```
+//! # use std::sync::Arc;
+//! # use keyloom::copy::{CopyFrom, CopyProgress, CopyStep, StoreSource, StoreTarget};
+//! # use keyloom::{Db, Options};
+//! # use keyloom_store::{MemoryStore, SystemClock};
+//! # use serde_json::json;
+//! # let model = "[entity.task]\nfields.name = \"text\"";
+//! # pollster::block_on(async {
+//! # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+//! # let other = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+//! # let db = Db::open(model, store.clone()).await?;
+//! # let task = db.create("task", &json!({ "name": "cook" })).await?;
+//! let source = StoreSource::open(store, Options::default(), None).await?;
+//! let target = StoreTarget::begin(&source, other.clone(), Options::default(), 4).await?;
+//! let report = |progress: CopyProgress| match progress.step {
+//!     CopyStep::Copying => println!("{} rows", progress.rows),
+//!     _ => {}
+//! };
+//! target.fill(&source, &report).await?;
+//! let summary = target.check(&source, &|_| {}).await?;
+//! assert_eq!(summary.entities(), 1);
+//! target.finish().await?;
+//! let copy = Db::open(source.heading().model(), other).await?;
+//! assert!(copy.get("task", task.id()).await?.is_some());
+//! # Ok::<(), keyloom::Error>(())
+//! # }).expect("the example runs");
+//! ```
+//!
 //! A copy that was interrupted continues where its streams have stopped: a batch and the position of its
 //! stream are one transaction, on condition that the position is as it was read, so no row is written
 //! twice, and a process that was paused cannot write into a table that is already in use.

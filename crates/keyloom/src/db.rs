@@ -40,6 +40,8 @@ use crate::write::{
 /// while they call [`Db::work`]. A write that was decided under the old model is never applied after
 /// one under the new model. A process whose version of the library cannot read the new model does not
 /// write any more ([`Error::ModelChanged`]).
+///
+/// The [crate](crate) has an example of the usual calls; most methods have one of their own.
 #[derive(Clone)]
 pub struct Db {
     pub(crate) shared: Arc<Shared>,
@@ -87,6 +89,29 @@ impl Snapshot {
 }
 
 /// Options of [`Db::open_with`].
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, MatchingUse, Options};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # let model = "[entity.shop]\nfields.name = \"text\"\nlist.all = {}";
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// // Each table of a store is a database of its own.
+/// for table in ["north", "south"] {
+///     let options = Options {
+///         table: table.to_owned(),
+///         matching: MatchingUse::Rows,
+///         ..Options::default()
+///     };
+///     let db = Db::open_with(model, store.clone(), options).await?;
+///     db.create("shop", &json!({ "name": table })).await?;
+///     assert_eq!(db.list("shop", "all").read().await?.items.len(), 1);
+/// }
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The name of the table that contains everything.
@@ -103,6 +128,8 @@ pub struct Options {
 }
 
 /// How the posting lists of tags and facets are stored.
+///
+/// [`Options`] has an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MatchingUse {
     /// As sets, if the store has them: small and fast. Otherwise as rows.
@@ -356,6 +383,21 @@ impl Db {
     /// Opens a model on a store. Creates the table if it does not exist; otherwise checks that the
     /// data fits the model.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Error};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let db = Db::open("[entity.task]\nfields.name = \"text\"", store.clone()).await?;
+    /// assert!(db.model().find("task").is_some());
+    /// // An error contains all errors of the model, each with its line.
+    /// let refused = Db::open("[entity.task]\nfields.name = \"txt\"\nlist.all = 1", store).await;
+    /// assert!(matches!(refused, Err(Error::Model(errors)) if errors.len() == 2));
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the model has errors, if the data was written under an incompatible model, or if the store
@@ -365,6 +407,8 @@ impl Db {
     }
 
     /// Opens a model on a store, with options.
+    ///
+    /// [`Options`] has an example.
     ///
     /// # Errors
     ///
@@ -383,6 +427,24 @@ impl Db {
     /// the change. Writes wait while the data is checked; one that was decided under the old model is not
     /// applied after the change, but decided again.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Error};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.create("task", &json!({ "name": "cook" })).await?;
+    /// // Existing tasks would lack a required value.
+    /// let model = "[entity.task]\nfields.name = \"text\"\nfields.due = \"time\"";
+    /// assert!(matches!(db.change_model(model).await, Err(Error::Evolution(_))));
+    /// let model = "[entity.task]\nfields.name = \"text\"\nfields.due = \"time?\"";
+    /// db.change_model(model).await?;
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`Db::open`]; then nothing has changed.
@@ -396,6 +458,28 @@ impl Db {
     /// Returns the same database for one tenant: it reads and writes the tenant's entities and those
     /// that all tenants share. The caller decides who may change shared entities: if the model says
     /// so, deleting one cascades to entities of other tenants.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let model = r#"
+    ///     [entity.task]
+    ///     tenant = "team"
+    ///     fields.team = "text"
+    ///     fields.name = "text"
+    /// "#;
+    /// let db = Db::open(model, store).await?;
+    /// let (red, blue) = (db.tenant("red"), db.tenant("blue"));
+    /// let task = red.create("task", &json!({ "name": "cook" })).await?;
+    /// assert!(red.get("task", task.id()).await?.is_some());
+    /// assert!(blue.get("task", task.id()).await?.is_none());
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     #[must_use]
     pub fn tenant(&self, tenant: impl Into<Value>) -> Db {
         Db { tenant: Some(tenant.into()), ..self.clone() }
@@ -407,6 +491,22 @@ impl Db {
     ///
     /// On a store without snapshots, such as DynamoDB, and in a database that is
     /// [explained](Db::explained), each read is of its own moment.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let moment = db.at_one_moment().await?;
+    /// db.create("task", &json!({ "name": "cook" })).await?;
+    /// assert!(moment.list("task", "all").read().await?.items.is_empty());
+    /// assert_eq!(db.list("task", "all").read().await?.items.len(), 1);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///
@@ -425,6 +525,8 @@ impl Db {
 
     /// Returns the model in force: the one that the database was opened with, or a later one that
     /// another process has opened it with since.
+    ///
+    /// [`Db::open`] has an example.
     pub fn model(&self) -> Model {
         self.shared.schema().model().clone()
     }

@@ -348,6 +348,22 @@ pub enum Error {
 }
 
 /// What is wrong with a tenant.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, Error, TenantProblem};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # let model = "[entity.task]\ntenant = \"team\"\nfields.team = \"text\"\n\
+/// #     fields.name = \"text\"";
+/// # pollster::block_on(async {
+/// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+/// // `Db::tenant` selects one.
+/// let refused = db.create("task", &json!({ "name": "cook" })).await;
+/// assert!(matches!(refused, Err(Error::Tenant { problem: TenantProblem::Missing, .. })));
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TenantProblem {
     /// No tenant is selected.
@@ -359,6 +375,20 @@ pub enum TenantProblem {
 }
 
 /// What is wrong with an id.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, Error, IdProblem};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # let model = "[entity.task]\nfields.name = \"text\"";
+/// # pollster::block_on(async {
+/// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+/// let refused = db.create("task", &json!({ "id": "mine", "name": "cook" })).await;
+/// assert!(matches!(refused, Err(Error::Id { problem: IdProblem::Given, .. })));
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IdProblem {
     /// Callers choose the ids of this kind, and the document has none that is a text.

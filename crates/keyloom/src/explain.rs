@@ -35,6 +35,8 @@ pub use rows::EntityRow;
 pub use write::{RowWrite, Writes};
 
 /// The record of a database that [`Db::explained`] returned.
+///
+/// The [module](crate::explain) has an example.
 #[derive(Clone)]
 pub struct Explained(Arc<Watch>);
 
@@ -47,6 +49,8 @@ pub(crate) struct Watch {
 impl Db {
     /// Returns the same database, which records everything that is read of it and how pages of lists
     /// were found.
+    ///
+    /// The [module](crate::explain) has an example.
     pub fn explained(&self) -> (Db, Explained) {
         let store = Metered::new(self.shared.store.clone());
         let watch = Arc::new(Watch { store, explanations: Mutex::default() });

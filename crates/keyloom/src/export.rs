@@ -24,6 +24,8 @@ const PAGE_ROWS: u32 = 2000;
 ///
 /// Targets of references come before the entities that refer to them. Entities of kinds that refer to
 /// each other in a cycle, or to themselves, come together in any order.
+///
+/// [`Entry`] has an example.
 pub struct Export {
     shared: Arc<Shared>,
     schema: Arc<Schema>,
@@ -44,6 +46,8 @@ impl Db {
     /// moment. In the database of a tenant, it does not contain entities of other tenants. On a store
     /// without snapshots, such as DynamoDB, each page is of its own moment: what is written meanwhile may
     /// be missing, also an entity that others refer to.
+    ///
+    /// [`Entry`] has an example.
     ///
     /// # Errors
     ///

@@ -12,6 +12,8 @@ use crate::scope::Scope;
 use crate::write::{ACTIONS_MAX, Executed, Existence, Intent, WriteRequest};
 
 /// What to do with an entry whose id exists already, with other fields.
+///
+/// [`Db::import`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
     /// Keep the entity, and return an error.
@@ -21,6 +23,8 @@ pub enum Existing {
 }
 
 /// The result of importing an entry.
+///
+/// [`Db::import`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Imported {
     /// It was created.
@@ -37,6 +41,22 @@ impl Db {
     /// changes nothing, so an interrupted import can be repeated.
     ///
     /// An omitted field gets its default, except that `now` stays what it was.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Entry, Existing, Imported};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # let model = "[entity.task]\nfields.name = \"text\"";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let line = br#"{"entity": "task", "id": "7", "fields": {"name": "cook"}}"#;
+    /// let entries = vec![Entry::from_json(line)?];
+    /// assert_eq!(db.import(entries.clone(), Existing::Keep).await?, [Imported::Created]);
+    /// // It can be repeated.
+    /// assert_eq!(db.import(entries, Existing::Keep).await?, [Imported::Unchanged]);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

@@ -19,6 +19,35 @@ const RANDOM_BITS: u32 = 80;
 const LEN: u32 = 26;
 
 /// A source of unpredictable bytes.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, Entropy, Options};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use keyloom_testkit::ManualClock;
+/// # use serde_json::json;
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// /// Makes the ids of a test the same each time, together with a clock that stands still.
+/// #[derive(Debug)]
+/// struct Zeros;
+///
+/// impl Entropy for Zeros {
+///     fn fill(&self, bytes: &mut [u8]) -> std::io::Result<()> {
+///         bytes.fill(0);
+///         Ok(())
+///     }
+/// }
+///
+/// let clock = Arc::new(ManualClock::new());
+/// let options = Options { clock, entropy: Arc::new(Zeros), ..Options::default() };
+/// let db = Db::open_with("[entity.task]", store, options).await?;
+/// let task = db.create("task", &json!({})).await?;
+/// // Before the zeros, an id has the time.
+/// assert!(task.id().ends_with("0000000000000000"));
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 pub trait Entropy: fmt::Debug + Send + Sync + 'static {
     /// Fills a buffer.
     ///
@@ -29,6 +58,8 @@ pub trait Entropy: fmt::Debug + Send + Sync + 'static {
 }
 
 /// The operating system's source of randomness.
+///
+/// The default of [`Options`](crate::Options). [`Entropy`] has an example of another source.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemEntropy;
 

@@ -73,6 +73,8 @@ pub enum Repair {
 }
 
 /// The result of one step of a verification.
+///
+/// [`Db::verify_page`] has an example.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct VerifyPage {
@@ -95,6 +97,8 @@ impl VerifyPage {
 
 impl Db {
     /// Verifies everything, and repairs it if requested. Returns all findings.
+    ///
+    /// [`Repair`] and [`Finding`] have examples.
     ///
     /// # Errors
     ///
@@ -119,6 +123,29 @@ impl Db {
     /// Verifies a part of the table, from the start or from the `next` of the part before, which stays
     /// valid after a restart.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Repair};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// db.create("task", &json!({ "name": "cook" })).await?;
+    /// let mut from = None;
+    /// loop {
+    ///     let page = db.verify_page(Repair::No, from.as_deref()).await?;
+    ///     assert!(page.findings.is_empty());
+    ///     println!("{} of {} rows", page.progress.rows, page.progress.rows_total);
+    ///     match page.next {
+    ///         None => break,
+    ///         next => from = next,
+    ///     }
+    /// }
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If `from` is not the `next` of a part, or the store fails.
@@ -132,6 +159,8 @@ impl Db {
 
     /// Like [`Db::verify_page`], without repair and without counters: each step is bounded by the rows
     /// that it checks, while one step of counters reads every row of the table.
+    ///
+    /// [`Db::verify_page`] has an example.
     ///
     /// # Errors
     ///

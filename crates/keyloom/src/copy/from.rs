@@ -12,6 +12,8 @@ use crate::answer::Answer;
 /// - return every portable row in exactly one of `segment.of` segments, whatever that number is;
 /// - accept any position that they have returned for a segment, also after a restart;
 /// - return the same identity as long as they have the same rows, as far as they can tell.
+///
+/// [`StoreSource`](super::StoreSource) is one; the [module](crate::copy) has an example.
 pub trait CopyFrom: Send + Sync {
     /// The model and what else a database begins with.
     fn heading(&self) -> &Heading;
@@ -29,6 +31,8 @@ pub trait CopyFrom: Send + Sync {
 }
 
 /// Some portable rows of a segment.
+///
+/// [`CopyRow`] has an example.
 #[derive(Clone, Debug, Default)]
 pub struct CopyPage {
     /// The rows, in the order of their positions.
@@ -40,6 +44,32 @@ pub struct CopyPage {
 }
 
 /// A portable row.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, Options, copy::CopyFrom, copy::Segment, copy::StoreSource};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # let model = "[entity.task]\nfields.name = \"text\"";
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// # let db = Db::open(model, store.clone()).await?;
+/// # db.create("task", &json!({ "name": "cook" })).await?;
+/// let source = StoreSource::open(store, Options::default(), None).await?;
+/// let mut after = None;
+/// let mut rows = 0;
+/// loop {
+///     let page = source.page(Segment { number: 0, of: 1 }, after.as_ref()).await?;
+///     rows += page.rows.len();
+///     match page.next {
+///         None => break,
+///         next => after = next,
+///     }
+/// }
+/// assert!(rows > 0);
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug)]
 pub struct CopyRow {
     /// The row.

@@ -18,6 +18,8 @@ const SINCE: &str = "since";
 const ZONES: &str = "zones";
 
 /// The model of a database, the slots of its lists, and the secret of its cursors.
+///
+/// The [module](crate::copy) has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading {
     pub(super) head: Head,

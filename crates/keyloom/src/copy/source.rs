@@ -22,6 +22,8 @@ const READERS: u32 = 16;
 /// A database in a store, as of one moment if the store has snapshots. Without them, such as in
 /// DynamoDB, it must not be written while it is copied; [`StoreTarget::check`](super::StoreTarget::check)
 /// finds out whether it was.
+///
+/// The [module](crate::copy) has an example.
 pub struct StoreSource {
     shared: Arc<Shared>,
     schema: Arc<Schema>,

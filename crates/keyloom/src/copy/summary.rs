@@ -19,10 +19,14 @@ use crate::error::Error;
 const LASTING_MS: i64 = 6 * 60 * 60 * 1000;
 
 /// How many rows there are of each kind, and what is in them.
+///
+/// [`summarize`] has an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Summary(BTreeMap<String, Tally>);
 
 /// The rows of one kind.
+///
+/// [`summarize`] has an example.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// How many there are.
@@ -94,6 +98,26 @@ impl Summary {
 
 /// Sums up all rows of a source. Rows that the store may remove within
 /// hours of `now_ms` are left out.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, Options, copy::StoreSource, copy::summarize};
+/// # use keyloom_store::{MemoryStore, SystemClock};
+/// # use serde_json::json;
+/// # let model = "[entity.task]\nfields.name = \"text\"";
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// # let db = Db::open(model, store.clone()).await?;
+/// # db.create("task", &json!({ "name": "cook" })).await?;
+/// let source = StoreSource::open(store, Options::default(), None).await?;
+/// let summary = summarize(&source, 0, &|_| {}).await?;
+/// assert_eq!(summary.entities(), 1);
+/// for (kind, tally) in summary.kinds() {
+///     println!("{kind}: {} rows", tally.rows);
+/// }
+/// # Ok::<(), keyloom::Error>(())
+/// # }).expect("the example runs");
+/// ```
 ///
 /// # Errors
 ///

@@ -24,9 +24,13 @@ use crate::schema::{Revision, Stored, ensure_table, open_stored, write_copied};
 const STREAMS_MAX: u32 = 64;
 
 /// Receives the progress of a copy.
+///
+/// The [module](crate::copy) has an example.
 pub type OnProgress<'a> = &'a (dyn Fn(CopyProgress) + Send + Sync);
 
 /// The progress of one step of a copy.
+///
+/// The [module](crate::copy) has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CopyProgress {
@@ -48,6 +52,8 @@ impl CopyProgress {
 }
 
 /// What a copy does.
+///
+/// The [module](crate::copy) has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CopyStep {
@@ -63,6 +69,8 @@ pub enum CopyStep {
 
 /// A table that is being filled by a copy. It cannot be opened as a database until
 /// [`StoreTarget::finish`].
+///
+/// The [module](crate::copy) has an example.
 pub struct StoreTarget {
     shared: Arc<Shared>,
     record: CopyRecord,

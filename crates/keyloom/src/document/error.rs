@@ -13,6 +13,13 @@ const EXCERPT_LENGTH_MAX: usize = 200;
 /// Why a document is invalid, or does not fit the requested type.
 ///
 /// Its `Display` is a sentence without its full stop: where, what is wrong, and how to fix it.
+///
+/// ```
+/// use keyloom::json_to_item;
+///
+/// let error = json_to_item(b"{\n  \"name\": cook\n}").expect_err("a text has quotes");
+/// assert_eq!(error.line_and_column(), Some((2, 11)));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct DocumentError(Box<Details>);
 

@@ -19,6 +19,21 @@ use given::Fields;
 /// integer or a float that represents it exactly (a float, if its shortest decimal is the number) and
 /// digits as a `String`. What serde buffers, `flatten` and untagged enums, requests no particular type.
 ///
+/// ```
+/// use keyloom::{Item, Value, from_item};
+///
+/// #[derive(serde::Deserialize)]
+/// struct Task {
+///     due: String,
+/// }
+/// # let text = "[entity.task]\nfields.due = \"time\"";
+/// # let model = keyloom_model::check(text).expect("it is valid");
+/// # let entity = model.entity(model.find("task").expect("it is declared"));
+/// let task: Task = from_item(&Item::from([("due", Value::from(0))]), entity)?;
+/// assert_eq!(task.due, "1970-01-01T00:00:00Z");
+/// # Ok::<(), keyloom::DocumentError>(())
+/// ```
+///
 /// # Errors
 ///
 /// If the fields do not fit the type. The error names the field.

@@ -16,6 +16,14 @@ const VALUE_BYTES_MIN: usize = 8;
 
 /// Parses a JSON object exactly. O(n log n) in its length at most, and O(n) if names are in order.
 ///
+/// ```
+/// use keyloom::{item_to_json, json_to_item};
+///
+/// let item = json_to_item(br#"{ "price": 0.1, "id": 12345678901234567890 }"#)?;
+/// assert_eq!(item_to_json(&item), r#"{"id":12345678901234567890,"price":0.1}"#);
+/// # Ok::<(), keyloom::DocumentError>(())
+/// ```
+///
 /// # Errors
 ///
 /// If the bytes are not UTF-8 or not one JSON object, if a name is twice in one object, if

@@ -19,6 +19,20 @@ use compound::{Elements, Foreign, Members, StructMembers, Variant};
 /// in a whole document that is an absent field, in a patch it removes the field. To omit a field, use
 /// `#[serde(skip_serializing_if = "Option::is_none")]`.
 ///
+/// ```
+/// use keyloom::{Value, to_item};
+///
+/// #[derive(serde::Serialize)]
+/// struct Task {
+///     name: &'static str,
+///     priority: Option<u8>,
+/// }
+/// let item = to_item(&Task { name: "cook", priority: None })?;
+/// assert_eq!(item.get("name"), Some(&Value::from("cook")));
+/// assert_eq!(item.get("priority"), Some(&Value::Null));
+/// # Ok::<(), keyloom::DocumentError>(())
+/// ```
+///
 /// # Errors
 ///
 /// If it is not a struct or map, a key is not a text or duplicate, something is nested more than 32

@@ -8,6 +8,8 @@ use keyloom_value::{Item, Value};
 ///
 /// Bytes become base64, and sets become arrays; an item made by
 /// [`Entity::to_external`](keyloom_model::Entity::to_external) has neither. O(n).
+///
+/// [`json_to_item`](crate::json_to_item) has an example.
 pub fn item_to_json(item: &Item) -> String {
     let mut json = String::new();
     write_object(&mut json, item);

@@ -13,6 +13,8 @@ use crate::db::Db;
 use crate::error::Error;
 
 /// Something that the table has because of an entity.
+///
+/// [`Db::entity_rows`] has an example.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EntityRow {
@@ -36,6 +38,23 @@ impl Db {
     /// Returns everything that the table has because of an entity: its own row first, then guards, links
     /// and other rows, its keys in indexes, the sets that contain it, and the counters that it adds to.
     /// None if it does not exist.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nunique = [\"name\"]";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let task = db.create("task", &json!({ "name": "cook" })).await?;
+    /// let rows = db.entity_rows("task", task.id()).await?.expect("it exists");
+    /// assert!(rows.iter().all(|row| row.is_stored));
+    /// let guard = rows.iter().find(|row| row.what == "guard").expect("names are unique");
+    /// assert_eq!(guard.why, "unique: name");
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

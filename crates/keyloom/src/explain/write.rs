@@ -24,6 +24,8 @@ const STAMP: &str = "00000000000000000000000000";
 const DOLLARS_PER_MILLION: f64 = 0.625;
 
 /// One row that would be written.
+///
+/// [`Db::rehearse`] has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowWrite {
     /// The kind of row: `entity`, `guard`, `link`, `entry`, `delta` or `number`.
@@ -37,6 +39,8 @@ pub struct RowWrite {
 }
 
 /// What changes would write.
+///
+/// [`Db::rehearse`] has an example.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Writes {
@@ -69,6 +73,23 @@ impl Writes {
 
 impl Db {
     /// Returns what these changes would write if they were made now, together. Writes nothing.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Change, Db};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # let model = "[entity.task]\nfields.name = \"text\"\nlist.all = {}";
+    /// # pollster::block_on(async {
+    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
+    /// let change = Change::create("task", &json!({ "name": "cook" }))?;
+    /// let writes = db.rehearse(vec![change]).await?;
+    /// assert!(writes.rows.iter().any(|row| (row.what, row.action) == ("entity", "put")));
+    /// println!("{} write units, {} dollars", writes.write_units(), writes.dollars());
+    /// assert!(db.list("task", "all").read().await?.items.is_empty());
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

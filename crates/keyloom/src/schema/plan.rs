@@ -55,6 +55,23 @@ impl Db {
     /// Returns what opening a store with a model would do to its data, without doing it. Reads the whole
     /// table, if the model differs from the one in force.
     ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::{Db, Options};
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # use serde_json::json;
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let db = Db::open("[entity.task]\nfields.name = \"text\"", store.clone()).await?;
+    /// db.create("task", &json!({ "name": "cook" })).await?;
+    /// let model = "[entity.task]\nfields.name = \"text\"\nlist.by_name = { order = \"name\" }";
+    /// let plan = Db::plan_migration(model, &*store, &Options::default()).await?;
+    /// assert!(plan.refusals.is_empty());
+    /// assert_eq!(plan.rewritten["task"], 1);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
+    ///
     /// # Errors
     ///
     /// If the model has errors, or the store fails. That a change is refused is part of the plan.
@@ -69,6 +86,8 @@ impl Db {
     /// Returns what opening the store of this database with another model would do, without doing it and
     /// without reading entities: all numbers are 0, and what depends on values is not known.
     ///
+    /// [`MigrationPlan`] has an example.
+    ///
     /// # Errors
     ///
     /// As [`Db::plan_migration`].
@@ -78,6 +97,19 @@ impl Db {
     }
 
     /// Returns the text of the model in force.
+    ///
+    /// ```
+    /// # use std::sync::Arc;
+    /// # use keyloom::Db;
+    /// # use keyloom_store::{MemoryStore, SystemClock};
+    /// # pollster::block_on(async {
+    /// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+    /// let text = "[entity.task]\nfields.name = \"text\"";
+    /// let db = Db::open(text, store).await?;
+    /// assert_eq!(db.model_text().await?, text);
+    /// # Ok::<(), keyloom::Error>(())
+    /// # }).expect("the example runs");
+    /// ```
     ///
     /// # Errors
     ///

@@ -5,6 +5,26 @@ use std::fmt;
 use crate::error::sentence;
 
 /// An invalid row.
+///
+/// ```
+/// # use std::sync::Arc;
+/// # use keyloom::{Db, Item, Problem, Remedy, Repair, Value};
+/// # use keyloom_store::{MemoryStore, Put, Store, SystemClock, TableName};
+/// # let model = "[entity.task]\nfields.name = \"text\"";
+/// # pollster::block_on(async {
+/// # let store = Arc::new(MemoryStore::new(Arc::new(SystemClock)));
+/// # let db = Db::open(model, store.clone()).await?;
+/// // A row that no entity implies.
+/// let row = Item::from([("PK", Value::B(vec![1])), ("SK", Value::B(vec![1]))]);
+/// store.put(Put::new(&TableName::new("keyloom")?, row)).await?;
+/// let findings = db.verify(Repair::Yes, |_| {}).await?;
+/// assert!(matches!(findings[0].problem, Problem::Stray { .. }));
+/// assert_eq!(findings[0].remedy, Remedy::Repaired);
+/// println!("{}", findings[0]);
+/// assert!(db.verify(Repair::No, |_| {}).await?.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).expect("the example runs");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Finding {
@@ -19,6 +39,8 @@ pub struct Finding {
 }
 
 /// What is wrong with a row.
+///
+/// [`Finding`] has an example.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
@@ -121,6 +143,8 @@ pub enum Problem {
 }
 
 /// Whether a finding was repaired.
+///
+/// [`Finding`] has an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// No: repair was not requested.
