@@ -6,6 +6,7 @@
 
 mod calls;
 mod documents;
+mod examples;
 mod files;
 mod finding;
 mod functions;

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use super::{Finding, Workspace};
-use super::{calls, documents, files, layers, lengths, links, pictures, surface, words};
+use super::{calls, documents, examples, files, layers, lengths, links, pictures, surface, words};
 
 /// All rules.
 const RULES: &[fn(&Workspace) -> Vec<Finding>] = &[
@@ -13,6 +13,7 @@ const RULES: &[fn(&Workspace) -> Vec<Finding>] = &[
     words::check,
     calls::check,
     surface::check,
+    examples::check,
     layers::check,
     documents::check,
     pictures::check,
