@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use keyloom_testkit::readme::{self, Block};
 
 use crate::help::commands;
-use crate::process::{Folder, Serving, get, output};
+use crate::process::{Folder, Serving, app, get, output};
 
 /// The pages that tests walk, each with a test of its own.
 macro_rules! walked {
@@ -155,18 +155,20 @@ const FILTERED: [(&str, &str); 4] = [
     ),
 ];
 
+/// Serves each of these models from a folder of its own.
+fn serve_all<'m>(folder: &Folder, models: impl IntoIterator<Item = &'m str>) -> Vec<Serving> {
+    let serve = |(number, model): (usize, &str)| {
+        let model = folder.write(&format!("{number}.toml"), model);
+        Serving::start(&model, &["--data", &folder.path(&number.to_string())])
+    };
+    models.into_iter().enumerate().map(serve).collect()
+}
+
 #[test]
 fn every_request_in_the_tables_about_filters_is_answered() {
     let page = include_str!("../../../../docs/filters.md");
     let folder = Folder::new("guide-filter-tables");
-    let servers: Vec<(&str, Serving)> = FILTERED
-        .iter()
-        .enumerate()
-        .map(|(number, (path, model))| {
-            let model = folder.write(&format!("{number}.toml"), model);
-            (*path, Serving::start(&model, &["--data", &folder.path(&number.to_string())]))
-        })
-        .collect();
+    let servers = serve_all(&folder, FILTERED.map(|(_, model)| model));
     let rows = page.lines().filter(|line| line.starts_with("| `GET "));
     let requests: Vec<&str> = rows
         .filter_map(|row| row.strip_prefix("| `GET ")?.split_once("` |"))
@@ -177,7 +179,7 @@ fn every_request_in_the_tables_about_filters_is_answered() {
         // A table cannot have a plain `|`, and readers type the other characters into a URL.
         let request = request.replace("\\|", "%7C").replace('|', "%7C").replace(' ', "%20");
         let first = request.trim_start_matches('/').split(['/', '?']).next().unwrap();
-        let mut fitting = servers.iter().filter(|(path, _)| *path == first);
+        let mut fitting = FILTERED.iter().zip(&servers).filter(|((path, _), _)| *path == first);
         let is_answered = fitting.any(|(_, server)| {
             let (head, body) = get(&server.url, &request, "");
             head.starts_with("HTTP/1.1 200")
@@ -185,6 +187,88 @@ fn every_request_in_the_tables_about_filters_is_answered() {
         });
         assert!(is_answered, "{request}");
     }
+}
+
+/// What `docs/model.md` shows only parts of, or only requests to.
+const PARTS: &str = r#"
+[entity.person]
+fields.email = "text"
+unique = ["email"]
+
+[entity.contact]
+
+[entity.search]
+fields.contact = "ref contact"
+fields.status = "enum(active, done)"
+list.by_contact = { path = "/contacts/{contact}/searches", by = "contact" }
+list.by_status = { path = "/contacts/{contact}/searches", by = ["contact", "status"] }
+
+[entity.post]
+fields.author = "ref person"
+list.all = { path = "/posts" }
+
+[entity.comment]
+fields.post = "ref post"
+fields.author = "ref person"
+list.of_post = { path = "/posts/{post}/comments", by = "post" }
+
+[entity.like]
+fields.post = "ref post"
+count.of_post = { path = "/posts/{post}/likes/count", by = "post" }
+
+[entity.seller]
+fields.name = "text"
+
+[entity.product]
+fields.name = "text"
+fields.price = "number"
+fields.seller = "ref seller"
+list.all = { path = "/products" }
+
+[entity.sale]
+fields.shop = "text"
+fields.price = "number"
+count.revenue = { path = "/shops/{shop}/revenue", by = "shop", sum = "price" }
+
+[entity.player]
+fields.country = "text"
+fields.score = "int"
+board.best = { rank = "score", by = "country" }
+"#;
+
+#[test]
+fn every_request_on_the_page_about_models_is_served() {
+    let page = include_str!("../../../../docs/model.md");
+    let folder = Folder::new("guide-model-requests");
+    let blocks = readme::blocks(page);
+    let shown = blocks.iter().filter(|block| block.language == "toml").map(|block| &*block.text);
+    let whole = shown.filter(|model| keyloom_model::check(model).is_ok());
+    let apps = ["tasks", "comments", "kitchen"].map(|name| std::fs::read_to_string(app(name)));
+    let apps = apps.map(Result::unwrap);
+    let servers = serve_all(&folder, whole.chain(apps.iter().map(String::as_str)).chain([PARTS]));
+    let requests: Vec<&str> =
+        page.split("GET /").skip(1).filter_map(|rest| rest.split(['`', '\n']).next()).collect();
+    assert!(requests.len() > 20, "{requests:?}");
+    for request in requests {
+        let is_served = servers.iter().any(|server| serves(server, request));
+        assert!(
+            is_served,
+            "GET /{request}: no model on the page serves it, no application, and not `PARTS`"
+        );
+    }
+}
+
+/// Whether a server without entities serves a request. In it, `{id}`, `X` and `NEXT` stand for what readers
+/// have.
+fn serves(server: &Serving, request: &str) -> bool {
+    let request = match request {
+        // Those of a user are found without saying whose, and this is no user.
+        "notes" => "notes?author=ann".to_owned(),
+        _ => request.replace("{id}", "1").replace("/X", "/comments").replace(' ', "%20"),
+    };
+    let (head, body) = get(&server.url, &format!("/{request}"), "");
+    let is_missing = ["with the id `", "is not on the leaderboard", "Invalid cursor"];
+    head.starts_with("HTTP/1.1 200") || is_missing.iter().any(|problem| body.contains(problem))
 }
 
 #[test]
