@@ -17,10 +17,10 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-use crate::race::race;
-
 /// Shorter than the default time limits, and rare.
 const TICK: Duration = Duration::from_secs(10);
+/// How long the end waits for a connection that is not at an await point.
+const END_TIME: Duration = Duration::from_secs(5);
 
 /// The threads. Dropping them ends the connections that they serve.
 #[derive(Debug)]
@@ -64,15 +64,21 @@ impl Threads {
 
 impl Thread {
     fn start(number: usize) -> io::Result<Thread> {
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        // Of its two kinds of runtimes, tokio wakes the one for a single thread with a system call for each response of
+        // a commit batch, and this one with a single call for all of them.
+        let name = format!("keyloom-http-{number}");
+        let mut runtime = Builder::new_multi_thread();
+        let runtime = runtime.worker_threads(1).thread_name(&name).enable_all().build()?;
         let handle = runtime.handle().clone();
+        handle.spawn(tick());
         let (running, ended) = oneshot::channel::<Infallible>();
         let run = move || {
             // It ends when its sender is dropped: nothing can be sent.
-            runtime.block_on(race(ended, tick()));
-            runtime.shutdown_background();
+            let _ = runtime.block_on(ended);
+            // Here, because a runtime must not be dropped where the server runs.
+            runtime.shutdown_timeout(END_TIME);
         };
-        let joined = thread::Builder::new().name(format!("keyloom-http-{number}")).spawn(run)?;
+        let joined = thread::Builder::new().name(format!("{name}-end")).spawn(run)?;
         let (running, joined) = (Some(running), Some(joined));
         Ok(Thread { runtime: handle, connections: Arc::default(), running, joined })
     }
@@ -84,7 +90,7 @@ impl Thread {
 
 /// Keeps a timer that ends before those of requests do. Otherwise each of them would be the first to end when it is set,
 /// and would interrupt the thread, which waits for the last one that was: two system calls for every write.
-async fn tick() -> Infallible {
+async fn tick() {
     loop {
         sleep(TICK).await;
     }
