@@ -9,7 +9,14 @@ use crate::contender::{Contender, Target, Work};
 
 pub(crate) fn start() -> Result<Contender, String> {
     let failed = |error: std::io::Error| error.to_string();
-    run(Command::new("cargo").args(["build", "--release", "--quiet", "-p", "keyloom-cli"]))?;
+    run(Command::new("cargo").args([
+        "build",
+        "--release",
+        "--quiet",
+        "--workspace",
+        "--bin",
+        "keyloom",
+    ]))?;
     let data = folder()?.join("comments-keyloom");
     let _ = std::fs::remove_dir_all(&data);
     std::fs::create_dir_all(&data).map_err(failed)?;

@@ -39,7 +39,14 @@ fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_quick = arguments.iter().any(|argument| argument == "--quick");
     let round = Duration::from_secs(if is_quick { 1 } else { 5 });
-    run(Command::new("cargo").args(["build", "--release", "--quiet", "-p", "keyloom-cli"]))?;
+    run(Command::new("cargo").args([
+        "build",
+        "--release",
+        "--quiet",
+        "--workspace",
+        "--bin",
+        "keyloom",
+    ]))?;
     let mut programs: Vec<(&str, PathBuf)> = vec![("this build", folder()?.join("keyloom"))];
     if let Some(path) = other_build() {
         programs.insert(0, ("the other build", path));

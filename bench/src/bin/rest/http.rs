@@ -16,7 +16,14 @@ pub(crate) struct Served {
 
 /// Builds and starts `keyloom serve`.
 pub(crate) fn keyloom() -> Result<Box<dyn Contender>, String> {
-    run(Command::new("cargo").args(["build", "--release", "--quiet", "-p", "keyloom-cli"]))?;
+    run(Command::new("cargo").args([
+        "build",
+        "--release",
+        "--quiet",
+        "--workspace",
+        "--bin",
+        "keyloom",
+    ]))?;
     start("keyloom serve", &folder()?.join("keyloom"))
 }
 
