@@ -6,4 +6,4 @@ pub mod postgres;
 mod process;
 
 pub use http_client::HttpClient;
-pub use process::{Running, folder, free_port, other_build, run};
+pub use process::{Running, build_keyloom, folder, free_port, other_build, run};

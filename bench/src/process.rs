@@ -67,6 +67,18 @@ pub fn folder() -> Result<PathBuf, String> {
     program.parent().map(Path::to_owned).ok_or_else(|| "this program has no folder".to_owned())
 }
 
+/// Builds this version of `keyloom`, and returns its path.
+///
+/// # Errors
+///
+/// If it cannot be built.
+pub fn build_keyloom() -> Result<PathBuf, String> {
+    // Of one package, cargo would resolve other features than of the workspace, and rebuild all dependencies.
+    let build = ["build", "--release", "--quiet", "--workspace", "--bin", "keyloom"];
+    run(Command::new("cargo").args(build))?;
+    Ok(folder()?.join("keyloom"))
+}
+
 /// Returns the path after `--beside` on the command line: another build of `keyloom`, to be measured
 /// in turns with this one.
 pub fn other_build() -> Option<PathBuf> {

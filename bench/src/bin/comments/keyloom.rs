@@ -3,26 +3,19 @@
 use std::path::Path;
 use std::process::Command;
 
-use keyloom_bench::{Running, folder, free_port, run};
+use keyloom_bench::{Running, build_keyloom, folder, free_port};
 
 use crate::contender::{Contender, Target, Work};
 
 pub(crate) fn start() -> Result<Contender, String> {
     let failed = |error: std::io::Error| error.to_string();
-    run(Command::new("cargo").args([
-        "build",
-        "--release",
-        "--quiet",
-        "--workspace",
-        "--bin",
-        "keyloom",
-    ]))?;
+    let program = build_keyloom()?;
     let data = folder()?.join("comments-keyloom");
     let _ = std::fs::remove_dir_all(&data);
     std::fs::create_dir_all(&data).map_err(failed)?;
     let model = Path::new(env!("CARGO_MANIFEST_DIR")).join("../apps/comments/model.toml");
     let port = free_port().map_err(failed)?;
-    let mut command = Command::new(folder()?.join("keyloom"));
+    let mut command = Command::new(program);
     command.arg("serve").arg(model).arg("--data").arg(data.join("store"));
     command.args(["--log", "failures", "--listen", &format!("127.0.0.1:{port}")]);
     let files = vec![data.join("store/tree.redb")];

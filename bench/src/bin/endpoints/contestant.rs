@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use keyloom_bench::{Running, folder, free_port, run};
+use keyloom_bench::{Running, build_keyloom, folder, free_port, run};
 
 /// A server that can be measured.
 pub(crate) struct Contestant {
@@ -26,7 +26,7 @@ struct Location {
 /// Returns all servers, in the order of the table.
 #[rustfmt::skip] // A table: one server, one line.
 pub(crate) fn all() -> Result<Vec<Contestant>, String> {
-    let program = folder()?.join("keyloom");
+    let program = build_keyloom()?;
     let relaxed = program.clone();
     Ok(vec![
         Contestant::new("keyloom", "yes", move |location| keyloom(location, &program, "sync")),
@@ -41,7 +41,7 @@ pub(crate) fn all() -> Result<Vec<Contestant>, String> {
 
 /// Returns another build of Keyloom, and this one.
 pub(crate) fn builds(other: PathBuf) -> Result<Vec<Contestant>, String> {
-    let program = folder()?.join("keyloom");
+    let program = build_keyloom()?;
     let start = |program: PathBuf| move |location: &Location| keyloom(location, &program, "sync");
     Ok(vec![
         Contestant::new("the other build", "yes", start(other)),
@@ -71,9 +71,6 @@ impl Contestant {
 }
 
 fn keyloom(location: &Location, program: &Path, durability: &str) -> Result<Command, String> {
-    if !program.exists() {
-        return Err("build it first: cargo build --release -p keyloom-cli".to_owned());
-    }
     let mut command = Command::new(program);
     command
         .args(["dynamodb", "--durability", durability, "--data"])

@@ -1,13 +1,12 @@
 //! Compares DynamoDB endpoints: the same requests, the same load generator, one table.
 //!
 //! ```sh
-//! cargo build --release -p keyloom-cli
 //! cargo run --release -p keyloom-bench --bin endpoints            # `-- --quick` for a short run
 //! ```
 //!
 //! `-- --beside PATH` compares only another build of Keyloom with this one, in turns.
 //!
-//! Keyloom is the binary in the folder of this one. The others are installed into the target folder
+//! Keyloom is built first. The others are installed into the target folder
 //! from npm and PyPI; those that cannot be installed are reported and skipped.
 #![expect(
     clippy::print_stdout,

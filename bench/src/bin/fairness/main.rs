@@ -19,11 +19,10 @@ mod load;
 mod served;
 
 use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
 use attack::Attack;
-use keyloom_bench::{folder, other_build, run};
+use keyloom_bench::{build_keyloom, other_build};
 use load::{Outcome, Request};
 use served::Served;
 
@@ -39,15 +38,7 @@ fn main() -> Result<(), String> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let is_quick = arguments.iter().any(|argument| argument == "--quick");
     let round = Duration::from_secs(if is_quick { 1 } else { 5 });
-    run(Command::new("cargo").args([
-        "build",
-        "--release",
-        "--quiet",
-        "--workspace",
-        "--bin",
-        "keyloom",
-    ]))?;
-    let mut programs: Vec<(&str, PathBuf)> = vec![("this build", folder()?.join("keyloom"))];
+    let mut programs: Vec<(&str, PathBuf)> = vec![("this build", build_keyloom()?)];
     if let Some(path) = other_build() {
         programs.insert(0, ("the other build", path));
     }

@@ -21,11 +21,10 @@ mod service;
 mod write;
 
 use std::collections::HashMap;
-use std::process::Command;
 use std::time::{Duration, Instant};
 
 use follow::Followers;
-use keyloom_bench::run;
+use keyloom_bench::build_keyloom;
 use served::Served;
 use service::Service;
 use write::Writers;
@@ -58,14 +57,7 @@ fn main() -> Result<(), String> {
         writes: number("--writes", 5_000, 1_000),
         time: Duration::from_secs(number("--seconds", 20, 3) as u64),
     };
-    run(Command::new("cargo").args([
-        "build",
-        "--release",
-        "--quiet",
-        "--workspace",
-        "--bin",
-        "keyloom",
-    ]))?;
+    build_keyloom()?;
     let mut services = vec![Service::Keyloom];
     if arguments.iter().any(|argument| argument == "--pocketbase") {
         services.push(Service::PocketBase);

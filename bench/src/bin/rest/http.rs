@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use keyloom_bench::{HttpClient, Running, folder, free_port, run};
+use keyloom_bench::{HttpClient, Running, build_keyloom, folder, free_port};
 
 use crate::comments::{MODEL, comment};
 use crate::rounds::{Client, Contender};
@@ -16,15 +16,7 @@ pub(crate) struct Served {
 
 /// Builds and starts `keyloom serve`.
 pub(crate) fn keyloom() -> Result<Box<dyn Contender>, String> {
-    run(Command::new("cargo").args([
-        "build",
-        "--release",
-        "--quiet",
-        "--workspace",
-        "--bin",
-        "keyloom",
-    ]))?;
-    start("keyloom serve", &folder()?.join("keyloom"))
+    start("keyloom serve", &build_keyloom()?)
 }
 
 /// Starts `keyloom serve` of a build.
