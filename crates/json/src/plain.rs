@@ -14,7 +14,7 @@ pub(crate) fn plain_length(bytes: &[u8]) -> usize {
     skipped + rest.iter().position(|byte| is_escaped(*byte)).unwrap_or(rest.len())
 }
 
-/// All of them are ASCII: one byte, which is a whole character. Without branches, which would make the loop above one
+/// What is escaped is ASCII: one byte, which is a whole character. Without branches, which would make the loop above one
 /// byte at a time.
 fn is_escaped(byte: u8) -> bool {
     (byte < 0x20) | (byte == b'"') | (byte == b'\\')

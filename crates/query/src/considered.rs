@@ -1,5 +1,6 @@
 //! The ways in which a page could have been found, for `explain`: what each is likely to read, and which one was
-//! chosen. By the estimate that the page was chosen by; reads the sizes of posting lists only if there was none.
+//! chosen. By the estimate that the page was chosen by; reads the sizes of posting lists only
+//! if it was chosen without one.
 
 use crate::facets::Facets;
 use crate::nodes::Search;
