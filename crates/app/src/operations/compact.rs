@@ -43,6 +43,9 @@ impl Operation for Compact {
     }
 }
 
+/// Less is not returned after a load.
+const UNUSED_BYTES_MIN: u64 = 4 << 20;
+
 /// The size of the rows of a tree before data was loaded into it.
 pub(super) struct BeforeLoad<'e> {
     engine: &'e Engine,
@@ -55,12 +58,15 @@ impl<'e> BeforeLoad<'e> {
         Ok(BeforeLoad { engine, live_bytes })
     }
 
-    /// Compacts a tree that has at least doubled and has a fifth to return: keys that arrived in any order have left
-    /// its pages partly filled, and nothing may be written to it for long. `count` is how many entities were loaded.
+    /// Compacts a tree that has at least doubled and has a fifth to return, if that is worth a copy: keys that arrived in
+    /// any order have left its pages partly filled, and nothing may be written to it for long. `count` is how many
+    /// entities were loaded.
     pub(super) fn compact(self, count: u64, channel: &mut Channel<'_>) -> Result<(), String> {
         let status = self.engine.status().map_err(|error| error.to_string())?;
         let (bytes, live_bytes) = (status.tree_bytes, status.tree_live_bytes);
-        if live_bytes / 2 < self.live_bytes || bytes / 5 * 4 < live_bytes {
+        let unused_bytes = bytes.saturating_sub(live_bytes);
+        let is_worth = unused_bytes >= UNUSED_BYTES_MIN && unused_bytes >= bytes / 5;
+        if live_bytes / 2 < self.live_bytes || !is_worth {
             return Ok(());
         }
         channel.watch(|report| {

@@ -58,12 +58,14 @@ impl Operation for Import {
         let produce = Box::new(move |to: &mut Producer| lines::read(lines, to));
         let existing = if self.replace { Existing::Replace } else { Existing::Keep };
         let produced = Produced { total: self.bytes, produce };
-        let before = data.engine().ok().map(|engine| BeforeLoad::of(engine)).transpose()?;
+        let before = data.engine().ok().and_then(|engine| BeforeLoad::of(engine).ok());
         let summary = import_entries(&db, produced, (existing, self.on_problem), channel).await?;
         if db.is_shared() && summary.created + summary.replaced > 0 {
             fold(&db).await?;
         }
-        if let Some(before) = before
+        // One that has stopped is repeated, once its line is mended.
+        let is_whole = summary.not_imported == 0 || self.on_problem == OnProblem::GoOn;
+        if let Some(before) = before.filter(|_| is_whole && summary.created > 0)
             && let Err(why) = before.compact(summary.created, channel)
         {
             // What was imported stays.
