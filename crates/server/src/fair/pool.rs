@@ -192,8 +192,9 @@ impl std::fmt::Debug for Pool {
 fn yield_to_connections() {
     #[cfg(target_os = "linux")]
     {
-        // Refused, turns are as fair as before.
-        let _ = rustix::process::setpriority_process(None, NICE);
+        if let Err(error) = rustix::process::nice(NICE) {
+            tracing::debug!(%error, "the threads of the fair pool keep their priority");
+        }
     }
 }
 
