@@ -2,8 +2,10 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
+use std::num::NonZero;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::thread;
 use std::time::Duration;
 
 use hyper::header::HeaderValue;
@@ -22,8 +24,9 @@ use crate::{App, Config, Limits, ServerError};
 
 /// How long to wait after a failed accept, such as when too many files are open.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// File handles reserved for data files and outgoing connections.
+/// File handles reserved for data files and outgoing connections, and for the event loop of each core.
 const OTHER_HANDLES: usize = 256;
+const CORE_HANDLES: usize = 4;
 
 /// A listening server.
 pub struct Server {
@@ -151,11 +154,13 @@ fn cors_origin(origin: &str) -> Result<HeaderValue, ServerError> {
 
 /// Limits the connections to the number of file handles.
 fn within_handles(limits: Limits) -> Limits {
-    let wanted = limits.connections + OTHER_HANDLES;
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    let others = OTHER_HANDLES + CORE_HANDLES * cores;
+    let wanted = limits.connections + others;
     // The soft limit is often 1,024 although the hard limit is much higher.
     let handles = rlimit::increase_nofile_limit(wanted as u64).unwrap_or(1024);
     let handles = usize::try_from(handles).unwrap_or(usize::MAX);
-    let connections = limits.connections.min(handles.saturating_sub(OTHER_HANDLES)).max(1);
+    let connections = limits.connections.min(handles.saturating_sub(others)).max(1);
     if connections < limits.connections {
         tracing::warn!(handles, connections, "connection limit reduced: too few file handles");
     }

@@ -8,7 +8,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::io;
 use std::num::NonZero;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
 
-/// Shorter than the default time limits, and rare.
+/// Shorter than the default time limits, and rare. With a shorter limit for answers it has no effect.
 const TICK: Duration = Duration::from_secs(10);
-/// How long the end waits for a connection that is not at an await point.
+/// How long the end waits for connections that are not at an await point.
 const END_TIME: Duration = Duration::from_secs(5);
 
 /// The threads. Dropping them ends the connections that they serve.
@@ -33,7 +33,8 @@ struct Thread {
     connections: Arc<()>,
     /// Ends the thread when it is dropped.
     running: Option<oneshot::Sender<Infallible>>,
-    joined: Option<JoinHandle<()>>,
+    /// Owns the runtime.
+    owner: Option<JoinHandle<()>>,
 }
 
 impl Threads {
@@ -64,23 +65,30 @@ impl Threads {
 
 impl Thread {
     fn start(number: usize) -> io::Result<Thread> {
-        // Of its two kinds of runtimes, tokio wakes the one for a single thread with a system call for each response of
-        // a commit batch, and this one with a single call for all of them.
         let name = format!("keyloom-http-{number}");
-        let mut runtime = Builder::new_multi_thread();
-        let runtime = runtime.worker_threads(1).thread_name(&name).enable_all().build()?;
-        let handle = runtime.handle().clone();
-        handle.spawn(tick());
         let (running, ended) = oneshot::channel::<Infallible>();
-        let run = move || {
-            // It ends when its sender is dropped: nothing can be sent.
-            let _ = runtime.block_on(ended);
-            // Here, because a runtime must not be dropped where the server runs.
-            runtime.shutdown_timeout(END_TIME);
+        let (started, starting) = mpsc::sync_channel(1);
+        let own = {
+            let name = name.clone();
+            move || {
+                // Of its two kinds of runtimes, tokio wakes the one for a single thread with a system call for each
+                // response of a commit batch, and this one with a single call for all of them.
+                let mut runtime = Builder::new_multi_thread();
+                // It panics if the system has no thread for it: then `started` is dropped.
+                let runtime = runtime.worker_threads(1).thread_name(name).enable_all().build();
+                let Ok(runtime) = runtime else { return };
+                runtime.spawn(tick());
+                let _ = started.send(runtime.handle().clone());
+                // It ends when its sender is dropped: nothing can be sent.
+                let _ = runtime.block_on(ended);
+                // Here, because a runtime must not be dropped where the server runs.
+                runtime.shutdown_timeout(END_TIME);
+            }
         };
-        let joined = thread::Builder::new().name(format!("{name}-end")).spawn(run)?;
-        let (running, joined) = (Some(running), Some(joined));
-        Ok(Thread { runtime: handle, connections: Arc::default(), running, joined })
+        let owner = thread::Builder::new().name(format!("{name}-owner")).spawn(own)?;
+        let runtime = starting.recv().map_err(io::Error::other)?;
+        let (running, owner) = (Some(running), Some(owner));
+        Ok(Thread { runtime, connections: Arc::default(), running, owner })
     }
 
     fn connection_count(&self) -> usize {
@@ -88,20 +96,25 @@ impl Thread {
     }
 }
 
-/// Keeps a timer that ends before those of requests do. Otherwise each of them would be the first to end when it is set,
-/// and would interrupt the thread, which waits for the last one that was: two system calls for every write.
+/// Keeps a timer that is due before the time limits of requests. Setting one that is due before all others interrupts the
+/// thread that waits for the next: two system calls for every write.
 async fn tick() {
     loop {
         sleep(TICK).await;
     }
 }
 
-impl Drop for Thread {
+impl Drop for Threads {
     fn drop(&mut self) {
-        self.running = None;
-        if let Some(thread) = self.joined.take() {
-            // A panic of a connection ends that one alone.
-            let _ = thread.join();
+        // All of them end at the same time.
+        for thread in &mut self.0 {
+            thread.running = None;
+        }
+        for thread in &mut self.0 {
+            if let Some(owner) = thread.owner.take() {
+                // It does not panic once it has started, and there is nothing to do if it does.
+                let _ = owner.join();
+            }
         }
     }
 }
