@@ -93,6 +93,7 @@ impl ChangeSignal {
     }
 
     async fn run(self: Arc<Self>) {
+        let mut running = Running { signal: &self, is_over: false };
         let mut rest = SHARED_INTERVAL;
         while self.has_subscribers() {
             let writes = self.db.writes_begun();
@@ -107,6 +108,7 @@ impl ChangeSignal {
                 self.wait().await;
             }
         }
+        running.is_over = true;
     }
 
     /// Waits for the next poll, which comes earlier if this process writes. Returns how long a wait is
@@ -175,6 +177,21 @@ impl ChangeSignal {
 
     fn lock(&self) -> MutexGuard<'_, Polling> {
         self.polling.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The polling task. If it ends with its thread or by a panic, the next subscriber starts it again.
+struct Running<'s> {
+    signal: &'s ChangeSignal,
+    /// Whether it has ended because there are no subscribers.
+    is_over: bool,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            *self.signal.lock() = Polling::default();
+        }
     }
 }
 

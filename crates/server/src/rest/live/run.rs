@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use hyper::HeaderMap;
 use keyloom::User;
 use keyloom::live::{Live, Moment};
@@ -19,6 +20,7 @@ use super::super::service::{RestService, Stopped};
 use super::query::{LiveQuery, Shown};
 use super::seen::Seen;
 use crate::fair::Weight;
+use crate::http::refusal::Refusal;
 use crate::race::{Either, race};
 
 /// How long at least between two runs: changes meanwhile are one step for clients.
@@ -83,14 +85,14 @@ impl LiveQueries {
         let shown = query.shown.subscribe();
         running.insert(key.clone(), query.clone());
         self.count.inc();
-        // Conditions such as `If-None-Match` are about one response.
-        let call = Call { headers: HeaderMap::new(), ..call };
+        // Conditions such as `If-None-Match` are about one response, and the memory of its body is counted for it.
+        let call = Call { headers: HeaderMap::new(), body: Bytes::new(), ..call };
         let runner = Runner { service: service.clone(), index, call, query: query.clone() };
         tokio::spawn(runner.run(key));
         Followed { query, shown }
     }
 
-    /// Ends a query if nobody follows it. Whoever wants to waits for the same lock.
+    /// Ends a query if nobody follows it. Whoever wants to follow it waits for the same lock.
     fn end_if_unused(&self, key: &Key, query: &LiveQuery) -> bool {
         let mut running = self.lock();
         let is_unused = query.shown.receiver_count() == 0;
@@ -101,13 +103,35 @@ impl LiveQueries {
         is_unused
     }
 
-    fn end(&self, key: &Key) {
-        self.lock().remove(key);
-        self.count.dec();
+    /// Ends a query. Returns whether it was running.
+    fn end(&self, key: &Key, query: &Arc<LiveQuery>) -> bool {
+        let mut running = self.lock();
+        let is_running = running.get(key).is_some_and(|running| Arc::ptr_eq(running, query));
+        if is_running {
+            running.remove(key);
+            self.count.dec();
+        }
+        is_running
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<Key, Arc<LiveQuery>>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Ends a query whose task ends in any other way, with its thread or by a panic: whoever follows it is told, and the next
+/// client starts it again.
+struct Ending<'r> {
+    runner: &'r Runner,
+    key: &'r Key,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        let Runner { service, query, .. } = self.runner;
+        if service.live.end(self.key, query) {
+            query.shown.send_replace(Shown::Failed(Arc::new(Refusal::Panicked.into())));
+        }
     }
 }
 
@@ -122,16 +146,24 @@ struct Runner {
 impl Runner {
     async fn run(self, key: Key) {
         let (mut live, queries) = (self.call.db.live(), &self.service.live);
+        let _ending = Ending { runner: &self, key: &key };
         // Not begun again with every run: a query that changes all the time would never end.
         let mut abandoned = pin!(self.abandoned());
         loop {
             let begun = Instant::now();
-            match race(abandoned.as_mut(), self.once(&mut live)).await {
-                Either::Left(()) if queries.end_if_unused(&key, &self.query) => return,
-                Either::Left(()) => abandoned.set(self.abandoned()),
-                Either::Right(Ok(())) => sleep_until(begun + GAP).await,
-                Either::Right(Err(problem)) => {
-                    queries.end(&key);
+            let mut once = pin!(self.once(&mut live));
+            let ran = loop {
+                match race(abandoned.as_mut(), once.as_mut()).await {
+                    Either::Left(()) if queries.end_if_unused(&key, &self.query) => return,
+                    // Somebody came back. The run goes on: the change that it is about comes only once.
+                    Either::Left(()) => abandoned.set(self.abandoned()),
+                    Either::Right(ran) => break ran,
+                }
+            };
+            match ran {
+                Ok(()) => sleep_until(begun + GAP).await,
+                Err(problem) => {
+                    queries.end(&key, &self.query);
                     self.query.shown.send_replace(Shown::Failed(Arc::new(problem)));
                     return;
                 }
@@ -157,18 +189,20 @@ impl Runner {
         let edge = &self.call.origin.edge;
         let (service, index) = (self.service.clone(), self.index);
         let call = Call { db, ..self.call.clone() };
-        let answer = async move { service.answer(call, index).await };
-        let answered = edge.pool.run(Weight::of_body(0), answer);
-        let position = position.to_string();
-        let seen = match timeout(edge.limits.answer_time, answered).await {
-            Ok(Ok(reply)) => {
-                let body = String::from_utf8(reply.body).unwrap_or_default();
-                Seen::new(position, &body, self.query.last().as_deref())
-            }
+        let (position, before) = (position.to_string(), self.query.last());
+        let read_at = position.clone();
+        let see = async move {
+            let reply = service.answer(call, index).await?;
+            let body = String::from_utf8(reply.body).unwrap_or_default();
+            Ok(Seen::new(read_at, &body, before.as_deref()))
+        };
+        let seen = edge.pool.run(Weight::of_body(0), see);
+        let seen = match timeout(edge.limits.answer_time, seen).await {
+            Ok(Ok(seen)) => seen,
             Ok(Err(Stopped::Problem(problem))) if self.is_gone(&problem) => Seen::nothing(position),
             Ok(Err(Stopped::Problem(problem))) => return Err(problem),
             Ok(Err(Stopped::Refusal(refusal))) => return Err(refusal.into()),
-            Err(_) => return Err(crate::http::refusal::Refusal::Overdue.into()),
+            Err(_) => return Err(Refusal::Overdue.into()),
         };
         self.query.show(seen);
         Ok(())
