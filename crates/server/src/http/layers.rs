@@ -115,6 +115,7 @@ impl Layers {
         // For clients that accept nothing, the layer would take longer than a small response.
         if !request.headers().contains_key(ACCEPT_ENCODING) {
             let mut response = self.app.clone().answer(request).await;
+            // As the layer does. No app encodes its bodies, or says what they vary by.
             if worth.should_compress(&response) {
                 response.headers_mut().append(VARY, ACCEPT_ENCODING.into());
             }
