@@ -1,6 +1,6 @@
 // The values that the entities of a list have, each with its number: facets and tags. One click narrows the list.
 
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 
 import { type Parameters, type Problem, request, url } from "./api";
 import { type Json, isObject, shown } from "./json";
@@ -10,6 +10,8 @@ import { type Operation, type Service, filled, itemsOf } from "./service";
 
 /** How many values of each kind are shown at once. */
 const LIMIT = 12;
+/** How many further pages stay on the screen: a menu of ten thousand values has as many elements as one of a few. */
+const PAGES_MAX = 5;
 
 type Props = { service: Service; list: Operation; values: Chosen; change: (values: Chosen) => void };
 
@@ -90,21 +92,40 @@ type CountedProps = {
 function Counted({ title, path, query, first, isSearched, choose, back }: CountedProps) {
   const [prefix, setPrefix] = useState("");
   const [more, setMore] = useState<Json[]>([]);
+  const [isBeginning, setIsBeginning] = useState(true);
+  const isBusy = useRef(false);
+  /** How often the values were read from the beginning. */
+  const round = useRef(0);
   const [problem, setProblem] = useState<Problem | undefined>();
   const search: Parameters = prefix === "" ? [] : [["prefix", prefix]];
   const loaded = useLoaded(`${path} ${prefix}`, async (signal) => first ?? request(url(path, [...query, ...search, ["limit", String(LIMIT)]]), { signal }));
-  const pages: Json[] = [first ?? loaded.value ?? null, ...more];
+  const pages: Json[] = isBeginning ? [first ?? loaded.value ?? null, ...more] : more;
   const items = pages.flatMap(itemsOf);
   const last = pages[pages.length - 1];
   const next = isObject(last) && typeof last["next"] === "string" ? last["next"] : undefined;
   const most = Math.max(1, ...items.map((item) => Number(item["count"])));
   const load = async (cursor: string) => {
+    // A second click would read the same page again.
+    if (isBusy.current || loaded.isLoading) return;
+    isBusy.current = true;
+    const asked = round.current;
     try {
       const page = await request(url(path, [...query, ...search, ["limit", "100"], ["cursor", cursor]]));
-      setMore((before) => [...before, page]);
+      // Another search may have begun meanwhile.
+      if (round.current !== asked) return;
+      if (more.length === PAGES_MAX) setIsBeginning(false);
+      setMore([...more, page].slice(-PAGES_MAX));
+      setProblem(undefined);
     } catch (error) {
       setProblem(problemOf(error));
+    } finally {
+      isBusy.current = false;
     }
+  };
+  const begin = () => {
+    round.current += 1;
+    setMore([]);
+    setIsBeginning(true);
   };
   return (
     <section class="counted" aria-label={title}>
@@ -124,11 +145,16 @@ function Counted({ title, path, query, first, isSearched, choose, back }: Counte
           value={prefix}
           onInput={(event) => {
             setPrefix(event.currentTarget.value);
-            setMore([]);
+            begin();
           }}
         />
       )}
       <Alert problem={problem ?? loaded.problem} />
+      {!isBeginning && (
+        <button type="button" onClick={begin}>
+          From the beginning
+        </button>
+      )}
       <ul>
         {items.map((item) => {
           const value = shown(item["value"] ?? item["key"]);
