@@ -14,6 +14,8 @@ import { go, link } from "./route";
 import { type Entity, type Operation, type Service, filled, filters, itemsOf, pageParameter } from "./service";
 import { Values as FacetValues } from "./values";
 
+/** The longest text that stays on one line of a table, in characters. */
+const BRIEF_MAX = 24;
 /** The most changes of one transaction. */
 const CHANGES_MAX = 100;
 
@@ -262,7 +264,7 @@ export function Chips({ of, max }: { of: { [name: string]: Json }; max: number }
   return (
     <span class="chips">
       {(isWhole ? all : all.slice(0, max)).map(([key, value]) => (
-        <span key={key} class="chip">
+        <span key={key} class="chip" title={`${key}: ${shown(value)}`.slice(0, 2000)}>
           {key}: {shown(value)}
         </span>
       ))}
@@ -281,5 +283,5 @@ export function Cell({ entity, name, value }: { entity: Entity; name: string; va
   if (typeof value === "string" && target) return <a href={link(["entity", target, value])}>{value}</a>;
   if (isObject(value)) return <Chips of={value} max={8} />;
   const text = shown(value);
-  return <span class="text" title={text.length > 60 ? text.slice(0, 2000) : undefined}>{text.length > 240 ? `${text.slice(0, 240)}…` : text}</span>;
+  return <span class={text.length > BRIEF_MAX ? "text long" : "text"} title={text.length > 60 ? text.slice(0, 2000) : undefined}>{text.length > 240 ? `${text.slice(0, 240)}…` : text}</span>;
 }

@@ -38,7 +38,7 @@ function Shown({ entity, id, version }: { entity: Entity; id: string; version: s
         {rows.map((row, index) => (
           <tr key={index} class={row.is_stored ? undefined : "missing"}>
             <td>{row.what}</td>
-            <td>
+            <td class="why">
               {row.why}
               {!row.is_stored && <strong class="error"> missing: run keyloom verify</strong>}
             </td>
