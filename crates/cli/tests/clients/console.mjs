@@ -38,14 +38,29 @@ async function open(options) {
   return page;
 }
 
-/** Opens a view, and waits until it is there. */
-async function visit(page, hash) {
+/** Opens a view of the console, or another page of the service, and waits until it is there. */
+async function visit(page, view) {
   await page.goto('about:blank');
-  await page.goto(`${url}/console${hash}`);
+  if (view.startsWith('/')) return page.goto(`${url}${view}`);
+  await page.goto(`${url}/console${view}`);
   // Keyboards and screen readers start at the heading.
   await page.waitForFunction(() => document.activeElement === document.querySelector('main h1'));
-  // Streams never end, so the network is never idle: what is loading says so.
+  await loaded(page);
+}
+
+/** Streams never end, so the network is never idle: what is loading says so. */
+async function loaded(page) {
   await page.waitForFunction(() => !/Loading…/.test(document.querySelector('main').textContent));
+}
+
+/** More elements than any view has, whatever is stored: nobody reads a table of ten thousand rows. */
+const ELEMENTS_MAX = 8000;
+
+/** How many elements a view has. */
+async function elements(page, view) {
+  const found = await page.evaluate(() => document.querySelectorAll('*').length);
+  check(found < ELEMENTS_MAX, `${view} has ${found} elements`);
+  return found;
 }
 
 /** What is wider than the page. */
@@ -63,7 +78,7 @@ async function findings(page) {
   return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 2).map(({ html }) => html.slice(0, 160)).join(' ')}`);
 }
 
-/** The views of the console, from its own navigation. */
+/** The views of the console, from its own navigation, and the welcome page of the service. */
 async function views(page) {
   await visit(page, '#/');
   const links = await page.locator('nav.side a[href^="#"]').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
@@ -75,6 +90,9 @@ async function views(page) {
     const first = await page.locator('td.id a').first().evaluateAll((all) => all.map((a) => a.getAttribute('href')));
     found.push(...tabs, ...create, ...first, link.replace('#/entity/', '#/model/'));
   }
+  // An application may have a page of its own, which has its own tests.
+  await visit(page, '/');
+  if ((await page.locator('body.welcome').count()) > 0) found.push('/');
   return [...new Set(found)];
 }
 
@@ -86,7 +104,9 @@ async function inspect(all) {
       await visit(page, view);
       await page.evaluate(() => document.querySelectorAll('main details').forEach((details) => { details.open = true; }));
       await page.waitForTimeout(150);
-      const alerts = await page.locator('main [role=alert]').allTextContents();
+      await loaded(page);
+      await elements(page, view);
+      const alerts = await page.locator('main [role=alert]').filter({ visible: true }).allTextContents();
       check(alerts.length === 0, `${view}: ${alerts.join(' ')}`);
       const found = await findings(page);
       check(found.length === 0, `${view}, ${colorScheme}: axe finds\n${found.join('\n')}`);
@@ -95,7 +115,7 @@ async function inspect(all) {
         const parts = await page.evaluate(wide);
         check(parts.length === 0, `${view} at ${width} pixels: wider than the page:\n${parts.slice(0, 3).join('\n')}`);
         if (process.env.SCREENSHOTS) {
-          const name = view.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home';
+          const name = view === '/' ? 'welcome' : view.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home';
           await page.screenshot({ path: `${process.env.SCREENSHOTS}/${service}-${name.slice(0, 60)}-${width}-${colorScheme}.png`, fullPage: true });
         }
       }
@@ -124,7 +144,7 @@ try {
   const all = await views(page);
   if (existsSync(new URL(`./console/${service}.mjs`, import.meta.url))) {
     const { use } = await import(`./console/${service}.mjs`);
-    token = await use(page, { url, check, visit: (hash) => visit(page, hash) });
+    token = await use(page, { url, check, all, elements: (view) => elements(page, view), visit: (view) => visit(page, view) });
   }
   await inspect(all);
   await shift();

@@ -1,7 +1,7 @@
 //! The console in a browser: every view of every service, and what an administrator does with it.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use keyloom_testkit::Random;
 use keyloom_testkit::model::draft;
@@ -9,7 +9,8 @@ use keyloom_testkit::readme::Process;
 
 use crate::browser::driver;
 use crate::clients::{installed, succeed, suite};
-use crate::process::{Folder, keyloom, scratch};
+use crate::process::{Folder, app, keyloom, scratch};
+use crate::size::{Size, size};
 
 const GALLERY: &str = include_str!("../../../../docs/gallery.md");
 
@@ -43,6 +44,29 @@ fn a_service_with_tenants_is_managed() {
 #[test]
 fn a_service_drawn_at_random_is_managed() {
     served("random", &draft(&mut Random::new(22)).text(), None);
+}
+
+/// Prints how long each view takes.
+#[test]
+fn lists_of_any_length_are_managed() {
+    let count = match size() {
+        Size::Reduced => "20000",
+        Size::Full => "10000000",
+    };
+    let folder = Folder::new("console-large");
+    let (model, data) = (app("tasks"), folder.path("data"));
+    let mut lines = Command::new("node");
+    lines.arg(suite("console/large-data.mjs")).arg(count);
+    let mut lines = lines.stdout(Stdio::piped()).spawn().unwrap();
+    let mut import = keyloom();
+    import.args(["import", &model, "--data", &data]).stdin(lines.stdout.take().unwrap());
+    succeed("The import of the tasks", &mut import);
+    assert!(lines.wait().unwrap().success());
+    let mut command = keyloom();
+    command.args(["serve", &model, "--data", &data]);
+    let served = Process::serve(command);
+    let mut node = user("large", &served, None);
+    succeed("The console of many tasks in a browser", node.stdout(Stdio::inherit()));
 }
 
 #[test]
@@ -130,11 +154,16 @@ fn served(name: &str, model: &str, tenant: Option<&str>) {
 }
 
 fn used(service: &str, served: &Process, tenant: Option<&str>) {
+    succeed("The console in a browser", &mut user(service, served, tenant));
+}
+
+/// The command that uses the console of a service.
+fn user(service: &str, served: &Process, tenant: Option<&str>) -> Command {
     let folder = driver().join(format!("console-{service}"));
     copy_suite(&folder);
     let mut node = Command::new("node");
     node.arg("console.mjs").args([service, &served.url]).args(tenant).current_dir(&folder);
-    succeed("The console in a browser", &mut node);
+    node
 }
 
 /// A folder of its own because tests run in parallel; the modules find playwright above it.
