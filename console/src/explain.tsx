@@ -7,11 +7,13 @@ type Step = { step: string; members?: number; parts?: Step[] };
 type Reads = { best: number; worst: number };
 /** A way to find the page, with the rows that it is likely to read. */
 type Way = { step: string; rows: number; is_chosen: boolean };
+/** A request to the store. */
+type Call = { call: string; index: string | null; rows: number; bytes: number; read_units: number };
 type Cost = {
   lists: { plan: Step; bound: { rows: number; bytes: number }; one_by_one?: { tags: Reads; planned: Reads; entities: number }; considered?: Way[] }[];
   rows: number;
   bytes: number;
-  requests: { call: string; index: string | null; rows: number; bytes: number; read_units: number }[];
+  requests: Call[];
   dynamodb: { read_units: number; dollars: number };
 };
 
@@ -51,14 +53,15 @@ export function Explain({ page }: { page: Json }) {
           )}
         </section>
       ))}
-      <Table label="Requests to the store" head={["Request", "Index", new Numbers("Rows"), new Numbers("Bytes"), new Numbers("Read units")]}>
-        {cost.requests.map((request, index) => (
+      <Table label="Requests to the store" head={["Request", "Index", new Numbers("Times"), new Numbers("Rows"), new Numbers("Bytes"), new Numbers("Read units")]}>
+        {alike(cost.requests).map(({ times, ...request }, index) => (
           <tr key={index}>
             <td>{request.call}</td>
             <td>{shown(request.index) || "table"}</td>
+            <td class="number">{count(times)}</td>
             <td class="number">{count(request.rows)}</td>
             <td class="number">{count(request.bytes)}</td>
-            <td class="number">{request.read_units}</td>
+            <td class="number">{count(request.read_units)}</td>
           </tr>
         ))}
       </Table>
@@ -80,6 +83,17 @@ function PlanStep({ step }: { step: Step }) {
       )}
     </li>
   );
+}
+
+/** Requests of one kind together: a page of tags that many entities have reads hundreds of sets. */
+function alike(requests: Call[]): (Call & { times: number })[] {
+  const all = new Map<string, Call & { times: number }>();
+  for (const one of requests) {
+    const key = `${one.call} ${one.index}`;
+    const { times, rows, bytes, read_units } = all.get(key) ?? { times: 0, rows: 0, bytes: 0, read_units: 0 };
+    all.set(key, { ...one, times: times + 1, rows: rows + one.rows, bytes: bytes + one.bytes, read_units: read_units + one.read_units });
+  }
+  return [...all.values()];
 }
 
 function range({ best, worst }: Reads): string {
