@@ -19,6 +19,7 @@ mod app;
 mod base64;
 mod config;
 mod console;
+mod cores;
 mod dynamodb;
 mod error;
 mod fair;

@@ -2,10 +2,8 @@
 
 use std::future::Future;
 use std::net::SocketAddr;
-use std::num::NonZero;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::thread;
 use std::time::Duration;
 
 use hyper::header::HeaderValue;
@@ -14,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
+use crate::cores::cores;
 use crate::http::connection::{self, Stop};
 use crate::http::edge::{Edge, Origin};
 use crate::http::layers::Layers;
@@ -154,8 +153,7 @@ fn cors_origin(origin: &str) -> Result<HeaderValue, ServerError> {
 
 /// Limits the connections to the number of file handles.
 fn within_handles(limits: Limits) -> Limits {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let others = OTHER_HANDLES + CORE_HANDLES * cores;
+    let others = OTHER_HANDLES + CORE_HANDLES * cores();
     let wanted = limits.connections + others;
     // The soft limit is often 1,024 although the hard limit is much higher.
     let handles = rlimit::increase_nofile_limit(wanted as u64).unwrap_or(1024);

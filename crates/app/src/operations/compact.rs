@@ -30,17 +30,25 @@ impl Operation for Compact {
     }
 
     async fn run(self, data: &Data, channel: &mut Channel<'_>) -> Result<Compacted, String> {
-        let engine = data.engine()?;
-        let compacted = channel.watch(|report| {
-            let compacted = engine.compact(&mut |step| {
-                let (count, done, total) = (step.rows, step.copied_bytes, step.needed_bytes);
-                report(Progress { count, done, total: Some(total) })
-            });
-            compacted.map_err(|error| error.to_string())
-        });
-        let Compaction { before_bytes, after_bytes, rows, .. } = compacted?;
+        let Compaction { before_bytes, after_bytes, rows, .. } =
+            compact(data.engine()?, channel, |step| step.rows)?;
         Ok(Compacted { before_bytes, after_bytes, rows })
     }
+}
+
+/// Compacts, and reports the progress, in which `count` says how many items were processed.
+fn compact(
+    engine: &Engine,
+    channel: &mut Channel<'_>,
+    count: impl Fn(&Compaction) -> u64,
+) -> Result<Compaction, String> {
+    channel.watch(|report| {
+        let compacted = engine.compact(&mut |step| {
+            let (done, total) = (step.copied_bytes, Some(step.needed_bytes));
+            report(Progress { count: count(&step), done, total })
+        });
+        compacted.map_err(|error| error.to_string())
+    })
 }
 
 /// Less is not returned after a load.
@@ -53,9 +61,9 @@ pub(super) struct BeforeLoad<'e> {
 }
 
 impl<'e> BeforeLoad<'e> {
-    pub(super) fn of(engine: &'e Engine) -> Result<BeforeLoad<'e>, String> {
-        let live_bytes = engine.status().map_err(|error| error.to_string())?.tree_live_bytes;
-        Ok(BeforeLoad { engine, live_bytes })
+    /// `None` if that cannot be read: the load need not fail because of it.
+    pub(super) fn of(engine: &'e Engine) -> Option<BeforeLoad<'e>> {
+        Some(BeforeLoad { engine, live_bytes: engine.status().ok()?.tree_live_bytes })
     }
 
     /// Compacts a tree that has at least doubled and has a fifth to return, if that is worth a copy: keys that arrived in
@@ -69,12 +77,6 @@ impl<'e> BeforeLoad<'e> {
         if live_bytes / 2 < self.live_bytes || !is_worth {
             return Ok(());
         }
-        channel.watch(|report| {
-            let compacted = self.engine.compact(&mut |step| {
-                let (done, total) = (step.copied_bytes, Some(step.needed_bytes));
-                report(Progress { count, done, total })
-            });
-            compacted.map(|_| ()).map_err(|error| error.to_string())
-        })
+        compact(self.engine, channel, |_| count).map(|_| ())
     }
 }

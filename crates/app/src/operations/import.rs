@@ -58,7 +58,7 @@ impl Operation for Import {
         let produce = Box::new(move |to: &mut Producer| lines::read(lines, to));
         let existing = if self.replace { Existing::Replace } else { Existing::Keep };
         let produced = Produced { total: self.bytes, produce };
-        let before = data.engine().ok().and_then(|engine| BeforeLoad::of(engine).ok());
+        let before = data.engine().ok().and_then(|engine| BeforeLoad::of(engine));
         let summary = import_entries(&db, produced, (existing, self.on_problem), channel).await?;
         if db.is_shared() && summary.created + summary.replaced > 0 {
             fold(&db).await?;

@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::future::poll_fn;
-use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -16,6 +15,7 @@ use tokio::sync::oneshot;
 use super::run_queue::RunQueue;
 use super::task::{Task, Work};
 use super::turn::Turn;
+use crate::cores::cores;
 
 /// How long a future runs where it is awaited: longer than reading an entity or a usual page takes (a
 /// page of 20 takes about 100 µs), short for the requests that wait for the same thread.
@@ -67,8 +67,7 @@ type Outcome<T> = Result<T, Box<dyn Any + Send>>;
 impl Default for Pool {
     /// One thread per core.
     fn default() -> Pool {
-        let threads = thread::available_parallelism().map_or(1, NonZero::get);
-        Pool::new(PoolOptions { threads, first_slice: FIRST_SLICE, slice: SLICE })
+        Pool::new(PoolOptions { threads: cores(), first_slice: FIRST_SLICE, slice: SLICE })
     }
 }
 

@@ -107,9 +107,6 @@ impl Layers {
 
     /// Answers with a compressed body, if the client accepts one and it is worth it; also says that it depends on that.
     async fn compressed(&self, request: Request) -> Result<Response, Infallible> {
-        let answer = service_fn(async |request| -> Result<Response, Infallible> {
-            Ok(self.app.clone().answer(request).await)
-        });
         let worth =
             SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::const_new(EVENT_STREAM));
         // For clients that accept nothing, the layer would take longer than a small response.
@@ -121,6 +118,9 @@ impl Layers {
             }
             return Ok(response);
         }
+        let answer = service_fn(async |request| -> Result<Response, Infallible> {
+            Ok(self.app.clone().answer(request).await)
+        });
         let compression =
             CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth);
         let response = compression.layer(answer).oneshot(request).await?;

@@ -7,7 +7,6 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::num::NonZero;
 use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -16,6 +15,8 @@ use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+
+use crate::cores::cores;
 
 /// Shorter than the default time limits, and rare. With a shorter limit for answers it has no effect.
 const TICK: Duration = Duration::from_secs(10);
@@ -40,8 +41,7 @@ struct Thread {
 impl Threads {
     /// Starts one for each core. If there can be none, connections are served where the server runs.
     pub(crate) fn start() -> Threads {
-        let count = thread::available_parallelism().map_or(1, NonZero::get);
-        Threads((0..count).filter_map(|number| Thread::start(number).ok()).collect())
+        Threads((0..cores()).filter_map(|number| Thread::start(number).ok()).collect())
     }
 
     /// Has the thread with the fewest connections serve one more.
