@@ -13,6 +13,14 @@ impl Returns {
         }
     }
 
+    /// Whether the image for an update depends on what the update names.
+    pub(crate) fn is_of_named(self) -> bool {
+        match self {
+            Returns::UpdatedOld | Returns::UpdatedNew => true,
+            Returns::Nothing | Returns::AllOld | Returns::AllNew => false,
+        }
+    }
+
     /// Returns the image for an update. The updated attributes are the paths it wrote or removed;
     /// `None` if none of them exists. The update has passed its check, so its paths do not overlap.
     pub fn of_update(self, update: &Update, old: Option<&Item>, new: &Item) -> Option<Item> {

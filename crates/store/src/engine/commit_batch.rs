@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use keyloom_value::Item;
+use keyloom_value::{Item, Update};
 
 use crate::decide::decide;
 use crate::limits::TOKEN_TTL_MS;
@@ -103,7 +103,9 @@ impl<'a> CommitBatch<'a> {
 
     pub(crate) fn update(&mut self, update: UpdateItem) -> Result<Option<Item>, Error> {
         validate::update(&*self.view.catalog.spec(&update.table)?, &update)?;
-        let (returns, changes) = (update.returns, update.update.clone());
+        let returns = update.returns;
+        // The values of an update can be large: they are copied only if the image needs their paths.
+        let changes = if returns.is_of_named() { update.update.clone() } else { Update::default() };
         let decided = self.decide_one(TransactAction::Update(update))?;
         let image = decided
             .new
