@@ -10,6 +10,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderName};
 
+use crate::http::exchange::Exchange;
 use crate::http::metrics::Metrics;
 use crate::http::refusal::Refusal;
 
@@ -19,12 +20,12 @@ use crate::http::refusal::Refusal;
 pub struct App(pub(crate) Arc<dyn Service>);
 
 /// A response in the making.
-pub(crate) type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Response> + Send + 'a>>;
 
 /// An app, as the edge sees it.
 pub(crate) trait Service: Send + Sync + 'static {
-    /// Answers a request, which has an [`Origin`](crate::http::edge::Origin) among its extensions.
-    fn answer(self: Arc<Self>, request: Request) -> Answering;
+    /// Answers a request.
+    fn answer<'a>(self: Arc<Self>, exchange: &'a Arc<Exchange>, request: Request) -> Answering<'a>;
     /// Whether it accepts requests without authentication.
     fn is_open(&self) -> bool;
     /// Its metrics.
@@ -33,8 +34,8 @@ pub(crate) trait Service: Send + Sync + 'static {
     fn request_id(&self, headers: &HeaderMap) -> String;
     /// The header of responses that has the request id.
     fn request_id_header(&self) -> HeaderName;
-    /// Formats a refusal of the edge as a response of the app.
-    fn refuse(&self, refusal: Refusal, request_id: &str) -> Response;
+    /// Formats a refusal of the edge as a response of the app, with its code, if it has one.
+    fn refuse(&self, refusal: Refusal, request_id: &str) -> (Response, Option<&'static str>);
     /// A path as it is logged, without secrets.
     fn log_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
         Cow::Borrowed(path)

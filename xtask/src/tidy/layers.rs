@@ -137,6 +137,7 @@ const LAYERS: &[Layer] = &[
             "tokio-rustls",
             "tower-service",
             "axum",
+            "matchit",
             "futures-util",
             "prometheus-client",
             "rlimit",

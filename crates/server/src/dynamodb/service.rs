@@ -11,7 +11,6 @@ use hyper::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, HeaderName, Heade
 use hyper::http::request::Parts;
 use keyloom_dynamodb::Endpoint;
 use keyloom_store::{Clock, Engine};
-use tokio::time::timeout;
 
 use super::Credentials;
 use super::cors::Cors;
@@ -22,12 +21,13 @@ use crate::app::{Answering, Service};
 use crate::console::Console;
 use crate::fair::Weight;
 use crate::http::edge::Origin;
+use crate::http::exchange::{Exchange, LogFields};
 use crate::http::host::is_loopback;
 use crate::http::metrics::{Metrics, OPEN_METRICS};
-use crate::http::observe::LogFields;
 use crate::http::receive::receive;
 use crate::http::refusal::Refusal;
 use crate::http::request_id::RequestIds;
+use crate::http::timeout::timeout;
 use crate::http::unpack::unpack;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
@@ -72,8 +72,7 @@ impl DynamoDb {
     }
 
     /// Answers a request.
-    async fn respond(self: Arc<Self>, request: Request) -> Response {
-        let origin = Origin::of(request.extensions());
+    async fn respond(self: Arc<Self>, exchange: &Exchange, request: Request) -> Response {
         let (head, body) = request.into_parts();
         // Without credentials, any page in a browser of this machine could use the answer.
         let cors = self.credentials.as_ref().and_then(|_| Cors::of(&head));
@@ -81,11 +80,11 @@ impl DynamoDb {
             return preflight;
         }
         let mut fields = LogFields::default();
-        let mut response = match self.reply(&origin, &head, body, &mut fields).await {
+        let mut response = match self.reply(&exchange.origin, &head, body, &mut fields).await {
             Ok(reply) => reply.into(),
             Err(refusal) => Response::from(refusal),
         };
-        response.extensions_mut().insert(fields);
+        exchange.note(fields);
         if let Some(cors) = cors {
             cors.allow(response.headers_mut());
         }
@@ -93,7 +92,7 @@ impl DynamoDb {
     }
 
     async fn reply(
-        &self,
+        self: &Arc<Self>,
         origin: &Origin,
         head: &Parts,
         body: Body,
@@ -127,15 +126,14 @@ impl DynamoDb {
             let body = r#"{"__type":"com.amazon.coral.service#SerializationException"}"#;
             return Ok(Reply::json(400, body.to_owned()));
         };
-        let target = head.headers.get("x-amz-target");
-        let target = target.and_then(|target| target.to_str().ok()).unwrap_or_default();
-        let (endpoint, operation, body) =
-            (self.endpoint.clone(), target.to_owned(), received.bytes.clone());
+        let target = head.headers.get("x-amz-target").cloned();
+        let (service, named, body) = (self.clone(), target.clone(), received.bytes.clone());
         let weight = Weight::of_body(body.len());
-        let call = async move { endpoint.call(&operation, &body).await };
+        let call = async move { service.endpoint.call(text(named.as_ref()), &body).await };
         let call = origin.edge.pool.run(weight, call);
         let answer = timeout(origin.edge.limits.answer_time, call).await;
         let answer = answer.map_err(|_| Refusal::Overdue)?;
+        let target = text(target.as_ref());
         let name = target.rsplit('.').next().filter(|_| self.endpoint.has(target));
         fields.operation = name.map(Into::into);
         Ok(Reply::json(answer.status, answer.body))
@@ -184,8 +182,8 @@ impl DynamoDb {
 }
 
 impl Service for DynamoDb {
-    fn answer(self: Arc<Self>, request: Request) -> Answering {
-        Box::pin(self.respond(request))
+    fn answer<'a>(self: Arc<Self>, exchange: &'a Arc<Exchange>, request: Request) -> Answering<'a> {
+        Box::pin(self.respond(exchange, request))
     }
 
     fn is_open(&self) -> bool {
@@ -205,18 +203,16 @@ impl Service for DynamoDb {
         REQUEST_ID
     }
 
-    fn refuse(&self, refusal: Refusal, _request_id: &str) -> Response {
+    fn refuse(&self, refusal: Refusal, _request_id: &str) -> (Response, Option<&'static str>) {
         // The service has codes for these; its clients retry after them.
         let code = match refusal {
             Refusal::Overdue | Refusal::MemoryFull => "ServiceUnavailable",
             Refusal::Panicked => "InternalServerError",
-            _ => return Response::from(Reply::text(refusal.status().as_u16(), "")),
+            _ => return (Reply::text(refusal.status().as_u16(), "").into(), None),
         };
         let denial = Denial { code, message: refusal.detail().to_owned() };
-        let mut response =
-            Response::from(Reply::json(refusal.status().as_u16(), denial_body(&denial)));
-        response.extensions_mut().insert(LogFields { code: Some(code), ..LogFields::default() });
-        response
+        let reply = Reply::json(refusal.status().as_u16(), denial_body(&denial));
+        (reply.into(), Some(code))
     }
 
     /// The checksum covers the bytes as sent, compressed or not.
@@ -235,8 +231,13 @@ fn unknown_operation() -> Reply {
     Reply::text(404, "<UnknownOperationException/>\n")
 }
 
+/// The text of a header; empty without one.
+fn text(value: Option<&HeaderValue>) -> &str {
+    value.and_then(|value| value.to_str().ok()).unwrap_or_default()
+}
+
 fn is_json(headers: &HeaderMap) -> bool {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let value = text(headers.get(CONTENT_TYPE));
     let kind = value.split(';').next().unwrap_or_default().trim();
     matches!(kind, "application/x-amz-json-1.0" | "application/json")
 }

@@ -37,7 +37,7 @@ pub(crate) async fn serve(
     (origin, activity): (Origin, Arc<Activity>),
     mut stopped: watch::Receiver<Stop>,
 ) {
-    let limits = origin.edge.limits;
+    let (limits, origin) = (origin.edge.limits, Arc::new(origin));
     let mut stream = TimeoutStream::new(Watched { stream, activity: activity.clone() });
     // The timer restarts whenever the client reads something.
     stream.set_write_timeout(Some(limits.write_time));
@@ -68,11 +68,11 @@ pub(crate) async fn serve(
 
 async fn answer(
     layers: Arc<Layers>,
-    origin: Origin,
+    origin: Arc<Origin>,
     request: Request<Incoming>,
 ) -> Result<Response, Infallible> {
     origin.set_busy(true);
-    let response = layers.answer(origin.clone(), request.map(Body::new)).await;
+    let response = layers.answer(&origin, request.map(Body::new)).await;
     origin.set_busy(false);
     Ok(response)
 }

@@ -3,8 +3,6 @@
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
-use hyper::http::Extensions;
-
 use super::body_memory::BodyMemory;
 use super::connections::{Activity, Connections};
 use super::streams::Streams;
@@ -22,13 +20,11 @@ pub(crate) struct Edge {
     pub(crate) pool: Pool,
 }
 
-/// Where a request came from, and its id: an extension of every request.
-#[derive(Clone, Debug)]
+/// Where a request came from.
+#[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) edge: Arc<Edge>,
     pub(crate) client: SocketAddr,
-    /// Assigned when the request is [observed](super::observe).
-    pub(crate) request_id: Arc<str>,
     activity: Option<Arc<Activity>>,
 }
 
@@ -44,17 +40,16 @@ impl Edge {
 
 impl Origin {
     pub(crate) fn new(edge: Arc<Edge>, client: SocketAddr, activity: Arc<Activity>) -> Origin {
-        Origin { edge, client, request_id: Arc::default(), activity: Some(activity) }
+        Origin { edge, client, activity: Some(activity) }
     }
 
-    /// The origin of a request. One that came over no connection counts as local.
-    pub(crate) fn of(extensions: &Extensions) -> Origin {
-        extensions.get::<Origin>().cloned().unwrap_or_else(|| Origin {
+    /// The origin of what the operator does, which comes over no connection.
+    pub(crate) fn operator() -> Origin {
+        Origin {
             edge: Arc::new(Edge::new(Limits::default())),
             client: SocketAddr::from(([127, 0, 0, 1], 0)),
-            request_id: Arc::default(),
             activity: None,
-        })
+        }
     }
 
     pub(crate) fn ip(&self) -> IpAddr {

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::convert::Infallible;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,8 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use bytes::{Bytes, BytesMut};
-use http_body_util::{BodyExt, Collected};
+use futures_util::FutureExt as _;
+use http_body_util::BodyExt as _;
 use hyper::Method;
 use hyper::body::Body as _;
 use hyper::header::{
@@ -19,12 +21,12 @@ use hyper::header::{
 use keyloom_store::yield_point;
 use tower::{Layer as _, ServiceExt as _, service_fn};
 use tower_http::CompressionLevel;
-use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate, SizeAbove};
 use tower_http::cors::{AllowOrigin, CorsLayer};
 
 use super::edge::Origin;
+use super::exchange::Exchange;
 use super::observe::observe;
 use super::refusal::Refusal;
 use crate::App;
@@ -58,42 +60,42 @@ impl Layers {
         &*self.app
     }
 
-    /// Answers a request. Its id, the log and the metrics are for all requests, so they are outermost.
-    pub(crate) async fn answer(&self, origin: Origin, request: Request) -> Response {
-        observe(&*self.app, origin, request, async |request| {
-            let guarded = service_fn(|request| self.guarded(request));
-            let Ok(response) = match &self.cors {
-                Some(cors) => cors.layer(guarded).oneshot(request).await,
-                None => guarded.oneshot(request).await,
-            };
-            response
+    /// Answers a request. The log and the metrics are for all requests, so they are outermost.
+    pub(crate) async fn answer(&self, origin: &Arc<Origin>, request: Request) -> Response {
+        let id = self.app.request_id(request.headers());
+        let exchange = &Arc::new(Exchange::new(origin.clone(), id));
+        observe(&*self.app, exchange, request, async |request| match &self.cors {
+            Some(cors) => {
+                let guarded = service_fn(async |request| Ok(self.guarded(exchange, request).await));
+                let Ok::<_, Infallible>(response) = cors.layer(guarded).oneshot(request).await;
+                response
+            }
+            None => self.guarded(exchange, request).await,
         })
         .await
     }
 
     /// Answers, also if the app panics.
-    async fn guarded(&self, request: Request) -> Result<Response, Infallible> {
-        let whole = service_fn(|request| self.whole(request));
-        let response = CatchPanicLayer::custom(panicked).layer(whole).oneshot(request).await?;
-        Ok(response.map(Body::new))
+    async fn guarded(&self, exchange: &Arc<Exchange>, request: Request) -> Response {
+        let whole = AssertUnwindSafe(self.whole(exchange, request)).catch_unwind();
+        whole.await.unwrap_or_else(|cause| panicked(&*cause))
     }
 
     /// Collects the body before the head is sent, so that its length and its checksum are known. Event streams
     /// are passed on.
-    async fn whole(&self, request: Request) -> Result<Response, Infallible> {
-        let origin = Origin::of(request.extensions());
-        let response = self.compressed(request).await?;
+    async fn whole(&self, exchange: &Arc<Exchange>, request: Request) -> Response {
+        let response = self.compressed(exchange, request).await;
         let media_type = response.headers().get(CONTENT_TYPE);
         if media_type.is_some_and(|media_type| media_type == EVENT_STREAM) {
-            return Ok(response);
+            return response;
         }
         let (mut head, body) = response.into_parts();
         let collected = match body.size_hint().exact() {
-            Some(_) => body.collect().await.map(Collected::to_bytes),
+            Some(_) => collect(body).await,
             // It is compressed while it is read, which takes time.
-            None => origin.edge.pool.run(Weight::Heavy, collect_in_slices(body)).await,
+            None => exchange.origin.edge.pool.run(Weight::Heavy, collect(body)).await,
         };
-        Ok(match collected {
+        match collected {
             Ok(body) => {
                 self.app.add_body_headers(&mut head.headers, &body);
                 Response::from_parts(head, Body::from(body))
@@ -102,44 +104,47 @@ impl Layers {
                 tracing::error!(%error, "cannot produce the body of a response");
                 Refusal::Panicked.into()
             }
-        })
+        }
     }
 
     /// Answers with a compressed body, if the client accepts one and it is worth it; also says that it depends on that.
-    async fn compressed(&self, request: Request) -> Result<Response, Infallible> {
+    async fn compressed(&self, exchange: &Arc<Exchange>, request: Request) -> Response {
         let worth =
             SizeAbove::new(COMPRESSED_BYTES_MIN).and(NotForContentType::const_new(EVENT_STREAM));
         // For clients that accept nothing, the layer would take longer than a small response.
         if !request.headers().contains_key(ACCEPT_ENCODING) {
-            let mut response = self.app.clone().answer(request).await;
+            let mut response = self.app.clone().answer(exchange, request).await;
             // As the layer does. No app encodes its bodies, or says what they vary by.
             if worth.should_compress(&response) {
                 response.headers_mut().append(VARY, ACCEPT_ENCODING.into());
             }
-            return Ok(response);
+            return response;
         }
         let answer = service_fn(async |request| -> Result<Response, Infallible> {
-            Ok(self.app.clone().answer(request).await)
+            Ok(self.app.clone().answer(exchange, request).await)
         });
         let compression =
             CompressionLayer::new().quality(CompressionLevel::Fastest).compress_when(worth);
-        let response = compression.layer(answer).oneshot(request).await?;
-        Ok(response.map(Body::new))
+        let Ok(response) = compression.layer(answer).oneshot(request).await;
+        response.map(Body::new)
     }
 }
 
-async fn collect_in_slices(mut body: Body) -> Result<Bytes, axum::Error> {
+async fn collect(mut body: Body) -> Result<Bytes, axum::Error> {
     let mut bytes = BytesMut::new();
     while let Some(frame) = body.frame().await {
-        yield_point().await;
-        if let Ok(data) = frame?.into_data() {
-            bytes.extend_from_slice(&data);
+        let Ok(data) = frame?.into_data() else { continue };
+        // Most bodies are in one piece, which need not be copied.
+        if bytes.is_empty() && body.is_end_stream() {
+            return Ok(data);
         }
+        bytes.extend_from_slice(&data);
+        yield_point().await;
     }
     Ok(bytes.freeze())
 }
 
-fn panicked(cause: Box<dyn Any + Send>) -> Response {
+fn panicked(cause: &(dyn Any + Send)) -> Response {
     let text = cause.downcast_ref::<&str>().map(|text| (*text).to_owned());
     let text = text.or_else(|| cause.downcast_ref::<String>().cloned());
     tracing::error!(panic = text.as_deref().unwrap_or("unknown"), "an operation panicked");

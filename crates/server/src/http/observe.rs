@@ -1,6 +1,5 @@
-//! The outermost layer: gives every request an id, counts it and logs it.
+//! The outermost layer: counts every request and logs it.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use axum::extract::Request;
@@ -9,49 +8,33 @@ use hyper::StatusCode;
 use hyper::body::Body as _;
 use hyper::header::{CONNECTION, HeaderValue};
 
-use super::edge::Origin;
+use super::exchange::{Exchange, LogFields};
 use super::refusal::Refusal;
 use crate::app::Service;
 
 /// The target of the log events of requests, for filters.
 pub const REQUEST_TARGET: &str = "keyloom::request";
 
-/// What an app adds to the log event of a request: an extension of its response.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LogFields {
-    pub(crate) operation: Option<Arc<str>>,
-    /// The id of the caller's token.
-    pub(crate) token: Option<String>,
-    pub(crate) tenant: Option<String>,
-    /// The code of a problem.
-    pub(crate) code: Option<&'static str>,
-    /// The internal cause of a problem.
-    pub(crate) cause: Option<String>,
-    pub(crate) bytes_in: usize,
-}
-
-/// Gives a request its id, has the app format refusals of the edge, counts and logs.
+/// Has the app format refusals of the edge, adds the id of the request, counts and logs.
 pub(super) async fn observe(
     app: &dyn Service,
-    mut origin: Origin,
-    mut request: Request,
+    exchange: &Exchange,
+    request: Request,
     answer: impl AsyncFnOnce(Request) -> Response,
 ) -> Response {
     let (began, _in_flight) = (Instant::now(), app.metrics().begin());
-    let id: Arc<str> = app.request_id(request.headers()).into();
-    let (client, method, uri) = (origin.client, request.method().clone(), request.uri().clone());
-    origin.request_id = id.clone();
-    request.extensions_mut().insert(origin);
+    let (id, client) = (&*exchange.request_id, exchange.origin.client);
+    let (method, uri) = (request.method().clone(), request.uri().clone());
     let mut response = answer(request).await;
-    let mut fields = response.extensions_mut().remove::<LogFields>();
+    let mut fields = exchange.take_noted();
     if let Some(refusal) = refusal(&mut response, fields.as_ref()) {
-        response = refused(app, refusal, &id);
+        let code;
+        (response, code) = refused(app, refusal, id);
         // Keeps what the app knew about the request, with the code of the refusal.
-        let of_refusal = response.extensions_mut().remove::<LogFields>().unwrap_or_default();
-        fields = Some(LogFields { code: of_refusal.code, ..fields.unwrap_or_default() });
+        fields = Some(LogFields { code, ..fields.unwrap_or_default() });
     }
     let fields = fields.unwrap_or_default();
-    if let Ok(id) = HeaderValue::from_str(&id) {
+    if let Ok(id) = HeaderValue::from_str(id) {
         response.headers_mut().insert(app.request_id_header(), id);
     }
     let (took, status) = (began.elapsed(), response.status().as_u16());
@@ -60,7 +43,7 @@ pub(super) async fn observe(
         ($level:ident) => {
             tracing::$level!(
                 target: REQUEST_TARGET,
-                request_id = &*id,
+                request_id = id,
                 %client,
                 method = method.as_str(),
                 path = &*app.log_path(uri.path()),
@@ -91,10 +74,11 @@ fn refusal(response: &mut Response, fields: Option<&LogFields>) -> Option<Refusa
     refusal.or(is_packed.then_some(Refusal::UnknownEncoding))
 }
 
-fn refused(app: &dyn Service, refusal: Refusal, id: &str) -> Response {
-    let mut response = app.refuse(refusal, id);
+/// The response to a refused request, and the code for the log.
+fn refused(app: &dyn Service, refusal: Refusal, id: &str) -> (Response, Option<&'static str>) {
+    let (mut response, code) = app.refuse(refusal, id);
     if refusal.ends_connection() {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
-    response
+    (response, code)
 }

@@ -4,11 +4,11 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http_body_util::BodyExt;
 use hyper::body::Body as _;
-use tokio::time::timeout;
 
 use super::body_memory::{MemoryFull, Reservation};
 use super::edge::Origin;
 use super::refusal::Refusal;
+use super::timeout::timeout;
 
 /// A body, and its memory reservation.
 #[derive(Debug)]

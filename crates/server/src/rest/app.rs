@@ -10,14 +10,12 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::Method;
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
-use hyper::http::Extensions;
 use keyloom::Db;
 use keyloom_dynamodb::Consumption;
 use keyloom_model::Model;
 use keyloom_store::Engine;
 use serde_json::Value as Json;
 use tokio::sync::watch;
-use tower::ServiceExt as _;
 
 use super::access::OperatorRequest;
 use super::backups::Backups;
@@ -39,9 +37,9 @@ use super::pages::{OwnPage, Pages, Rendered};
 use super::problem::Problem;
 use super::readiness::Readiness;
 use super::route::Route;
-use super::routing::{pattern, router};
+use super::routing::{Routes, pattern};
 use super::segment::Segment;
-use super::service::{REQUEST_ID, RestService, respond};
+use super::service::{REQUEST_ID, RestService, problem_reply, response};
 use super::state::State;
 use super::tokens::Tokens;
 use super::unit_metrics::UnitMetrics;
@@ -49,8 +47,8 @@ use super::unserved::Directory;
 
 use crate::App;
 use crate::http::edge::Origin;
+use crate::http::exchange::Exchange;
 use crate::http::metrics::Metrics;
-use crate::http::observe::LogFields;
 use crate::http::refusal::Refusal;
 use crate::http::request_id::RequestIds;
 
@@ -136,11 +134,11 @@ impl Rest {
         *request.uri_mut() =
             uri.parse().map_err(|error| format!("Invalid path `{uri}`: {error}."))?;
         request.extensions_mut().insert(OperatorRequest { tenant: tenant.map(str::to_owned) });
-        let Ok(response) = router(self.service.clone()).oneshot(request).await;
+        let exchange = Arc::new(exchange_of_operator());
+        let response = self.service.route(&exchange, request).await;
         let is_done = response.status().is_success();
         // The operator may see internal causes.
-        let cause =
-            response.extensions().get::<LogFields>().and_then(|fields| fields.cause.clone());
+        let cause = exchange.take_noted().and_then(|fields| fields.cause);
         let body = collect(response).await;
         let body: Json = serde_json::from_slice(&body).unwrap_or_default();
         match (is_done, &body[explain::EXPLAIN], body["detail"].as_str()) {
@@ -178,7 +176,7 @@ impl Rest {
             headers,
             body: Bytes::from(format!("{{\"changes\":[{change}]}}")),
             closed: &[],
-            origin: Origin::of(&Extensions::new()),
+            exchange: Arc::new(exchange_of_operator()),
         };
         let reply = Transaction.run(state, &call).await;
         let reply = reply
@@ -243,6 +241,7 @@ impl RestService {
             tokens,
         };
         Ok(RestService {
+            routes: Routes::new(&operations)?,
             names,
             consumed,
             directory: Directory::new(&operations, &state.model),
@@ -279,9 +278,14 @@ impl RestService {
         given.map_or_else(|| self.request_ids.next(), str::to_owned)
     }
 
-    pub(super) fn refuse(&self, refusal: Refusal, request_id: &str) -> Response {
-        let problem = Problem::from(refusal);
-        respond(Err(problem.into()), request_id, LogFields::default())
+    pub(super) fn refuse(
+        &self,
+        refusal: Refusal,
+        request_id: &str,
+    ) -> (Response, Option<&'static str>) {
+        let reply = problem_reply(&Problem::from(refusal), request_id);
+        let code = reply.code;
+        (response(reply), code)
     }
 
     /// A parameter in the path of a public operation may be a secret that grants access. The rest of the
@@ -324,6 +328,11 @@ fn rendered(name: &str, model: &Model, operations: &[Operation]) -> Rendered {
         docs: docs::page(name, model, &described),
         welcome: docs::welcome(name, model, &described),
     }
+}
+
+/// What the operator does needs no request id.
+fn exchange_of_operator() -> Exchange {
+    Exchange::new(Arc::new(Origin::operator()), String::new())
 }
 
 async fn collect(response: Response) -> Bytes {

@@ -2,6 +2,7 @@
 
 use std::fmt::{self, Display};
 use std::str::FromStr;
+use std::sync::Arc;
 
 use bytes::Bytes;
 use futures_util::stream::BoxStream;
@@ -16,7 +17,7 @@ use super::caller::Caller;
 use super::closed_steps::check_steps;
 use super::problem::{Kind, Problem};
 use super::reserved::{self, FIELDS, LIMIT, REVERSE, shown};
-use crate::http::edge::Origin;
+use crate::http::exchange::Exchange;
 
 /// A request to an operation.
 #[derive(Clone, Debug)]
@@ -36,7 +37,7 @@ pub(crate) struct Call {
     /// Operations on entities that are not served.
     pub(crate) closed: &'static [&'static str],
     /// Where the request came from, and its id.
-    pub(crate) origin: Origin,
+    pub(crate) exchange: Arc<Exchange>,
 }
 
 /// Versions in `If-Match` or `If-None-Match`.

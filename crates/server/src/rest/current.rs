@@ -2,19 +2,19 @@
 //! finished by the one that they began with.
 
 use std::borrow::Cow;
+use std::convert::Infallible;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use axum::Router;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
 use hyper::header::{CONTENT_ENCODING, HeaderMap, HeaderName};
-use tower::ServiceExt as _;
+use tower::{ServiceExt as _, service_fn};
 use tower_http::decompression::RequestDecompression;
 
-use super::routing::router;
 use super::service::{REQUEST_ID, RestService};
 use crate::app::{Answering, Service};
+use crate::http::exchange::Exchange;
 use crate::http::metrics::Metrics;
 use crate::http::refusal::Refusal;
 
@@ -23,30 +23,17 @@ use crate::http::refusal::Refusal;
 pub(super) struct Current {
     /// The one that it began with. Metrics and the signal to stop are the same for all.
     first: Arc<RestService>,
-    now: RwLock<Serving>,
-}
-
-#[derive(Clone, Debug)]
-struct Serving {
-    service: Arc<RestService>,
-    router: Router,
-}
-
-impl Serving {
-    fn new(service: Arc<RestService>) -> Serving {
-        Serving { router: router(service.clone()), service }
-    }
+    now: RwLock<Arc<RestService>>,
 }
 
 impl Current {
     pub(super) fn new(service: Arc<RestService>) -> Current {
-        Current { first: service.clone(), now: RwLock::new(Serving::new(service)) }
+        Current { first: service.clone(), now: RwLock::new(service) }
     }
 
     /// Answers requests from now on with another service.
     pub(super) fn replace(&self, service: RestService) {
-        let serving = Serving::new(Arc::new(service));
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = serving;
+        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(service);
     }
 
     /// The service that it began with.
@@ -54,30 +41,29 @@ impl Current {
         &self.first
     }
 
-    fn now(&self) -> Serving {
+    fn now(&self) -> Arc<RestService> {
         self.now.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
 impl Service for Current {
-    fn answer(self: Arc<Self>, request: Request) -> Answering {
-        let Serving { router, .. } = self.now();
+    fn answer<'a>(self: Arc<Self>, exchange: &'a Arc<Exchange>, request: Request) -> Answering<'a> {
+        let service = self.now();
         Box::pin(async move {
-            // Its own layer would box the body of every request, also of those that are not compressed.
-            let is_packed = request.headers().contains_key(CONTENT_ENCODING);
-            let Ok(response) = match is_packed {
-                true => {
-                    let unpacked = RequestDecompression::new(router).oneshot(request).await;
-                    unpacked.map(|response| response.map(Body::new))
-                }
-                false => router.oneshot(request).await,
-            };
-            response
+            if !request.headers().contains_key(CONTENT_ENCODING) {
+                return service.route(exchange, request).await;
+            }
+            let unpacked = service_fn(async |request: Request<_>| {
+                Ok(service.route(exchange, request.map(Body::new)).await)
+            });
+            let answered = RequestDecompression::new(unpacked).oneshot(request).await;
+            let Ok::<_, Infallible>(response) = answered;
+            response.map(Body::new)
         })
     }
 
     fn is_open(&self) -> bool {
-        self.now().service.is_open()
+        self.now().is_open()
     }
 
     fn metrics(&self) -> &Metrics {
@@ -92,12 +78,12 @@ impl Service for Current {
         REQUEST_ID
     }
 
-    fn refuse(&self, refusal: Refusal, request_id: &str) -> Response {
+    fn refuse(&self, refusal: Refusal, request_id: &str) -> (Response, Option<&'static str>) {
         self.first.refuse(refusal, request_id)
     }
 
     fn log_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
-        self.now().service.log_path(path)
+        self.now().log_path(path)
     }
 
     fn stop(&self) {

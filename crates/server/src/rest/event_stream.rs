@@ -52,7 +52,7 @@ pub(super) enum Woken {
 impl EventStream {
     /// Opens the stream of a call.
     pub(super) fn open(state: &State, call: &Call) -> Result<EventStream, Problem> {
-        let permit = call.origin.edge.streams.enter(call.origin.ip());
+        let permit = call.exchange.origin.edge.streams.enter(call.exchange.origin.ip());
         let permit = permit.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
         let access = StreamAccess::new(call, state.tokens.clone());
         let stopped = state.is_stopped.subscribe();

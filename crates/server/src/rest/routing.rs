@@ -1,12 +1,10 @@
-//! The axum routes of a model: from a method and a path to an operation.
+//! From a method and a path to an operation.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::{MatchedPath, Request};
+use axum::extract::Request;
 use axum::response::Response;
-use axum::routing::{MethodFilter, MethodRouter};
 use hyper::header::ALLOW;
 use hyper::{Method, StatusCode};
 
@@ -16,29 +14,37 @@ use super::problem::Problem;
 use super::segment::Segment;
 use super::service::{RestService, respond};
 use super::uri;
-use crate::http::edge::Origin;
-use crate::http::observe::LogFields;
+use crate::http::exchange::{Exchange, LogFields};
 
-/// The routes of all operations.
-pub(super) fn router(service: Arc<RestService>) -> Router {
-    let mut routes: BTreeMap<String, MethodRouter> = BTreeMap::new();
-    for (index, operation) in service.operations.iter().enumerate() {
-        // Methods that axum does not know are refused by `Rest::new`.
-        let Ok(method) = MethodFilter::try_from(operation.method.clone()) else { continue };
-        let service = service.clone();
-        let operate = move |request: Request| service.clone().operate(index, request);
-        let route = routes.remove(&pattern(&operation.path)).unwrap_or_default();
-        routes.insert(pattern(&operation.path), route.on(method, operate));
+/// The operations by path. The matcher is that of axum's router, which also boxes a handler and stores what it has
+/// matched for every request: operations need neither.
+#[derive(Debug)]
+pub(super) struct Routes(matchit::Router<Vec<usize>>);
+
+impl Routes {
+    /// # Errors
+    ///
+    /// If no request could tell two paths apart.
+    pub(super) fn new(operations: &[Operation]) -> Result<Routes, String> {
+        let mut by_path: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+        for (index, operation) in operations.iter().enumerate() {
+            by_path.entry(pattern(&operation.path)).or_default().push(index);
+        }
+        let mut routes = matchit::Router::new();
+        for (path, indexes) in by_path {
+            let refuse = |error| format!("The path `{path}` cannot be served: {error}.");
+            routes.insert(path.clone(), indexes).map_err(refuse)?;
+        }
+        Ok(Routes(routes))
     }
-    let router =
-        routes.into_iter().fold(Router::new(), |router, (path, route)| router.route(&path, route));
-    let (elsewhere, otherwise) = (service.clone(), service);
-    router
-        .fallback(move |request| no_route(elsewhere.clone(), request))
-        .method_not_allowed_fallback(move |request| no_method(otherwise.clone(), request))
+
+    /// The operations at a path, as indexes; `None` if nothing is there.
+    fn at(&self, path: &str) -> Option<&[usize]> {
+        self.0.at(path).ok().map(|found| found.value.as_slice())
+    }
 }
 
-/// The axum pattern of a path. It does not contain the names of parameters: two operations of one path may
+/// The pattern of a path. It does not contain the names of parameters: two operations of one path may
 /// name them differently.
 pub(super) fn pattern(path: &[Segment]) -> String {
     let mut pattern = String::new();
@@ -54,41 +60,62 @@ pub(super) fn pattern(path: &[Segment]) -> String {
     pattern
 }
 
-/// Answers a request whose path no operation has: with a page, or a problem.
-async fn no_route(service: Arc<RestService>, request: Request) -> Response {
-    let (id, method) = (Origin::of(request.extensions()).request_id, request.method());
-    let is_read = [Method::GET, Method::HEAD].contains(method);
-    let page = service.state.pages.own(request.uri().path()).filter(|_| is_read);
-    let answer = match page {
-        Some(page) => Ok(page.reply(request.headers())),
-        None => Err(unserved(&service, &request).into()),
-    };
-    respond(answer, &id, LogFields::default())
-}
+impl RestService {
+    /// Answers a request by the operation that it names.
+    pub(super) async fn route(
+        self: &Arc<Self>,
+        exchange: &Arc<Exchange>,
+        request: Request,
+    ) -> Response {
+        let Some(indexes) = self.routes.at(request.uri().path()) else {
+            return self.no_route(exchange, &request);
+        };
+        // The body of the response to HEAD is not sent.
+        let method = without_head(request.method());
+        match indexes.iter().find(|index| self.operations[**index].method == method) {
+            Some(index) => self.operate(*index, exchange, request).await,
+            None => self.no_method(indexes, exchange, &request),
+        }
+    }
 
-fn unserved(service: &RestService, request: &Request) -> Problem {
-    let method = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
-    match uri::segments(request.uri().path()) {
-        Ok(segments) => service.directory.no_path(&service.operations, method, &segments),
-        Err(problem) => problem,
+    /// Answers a request whose path no operation has: with a page, or a problem.
+    fn no_route(&self, exchange: &Exchange, request: &Request) -> Response {
+        let is_read = [Method::GET, Method::HEAD].contains(request.method());
+        let page = self.state.pages.own(request.uri().path()).filter(|_| is_read);
+        let answer = match page {
+            Some(page) => Ok(page.reply(request.headers())),
+            None => Err(self.unserved(request).into()),
+        };
+        respond(answer, exchange, LogFields::default())
+    }
+
+    fn unserved(&self, request: &Request) -> Problem {
+        match uri::segments(request.uri().path()) {
+            Ok(segments) => {
+                let method = without_head(request.method());
+                self.directory.no_path(&self.operations, method, &segments)
+            }
+            Err(problem) => problem,
+        }
+    }
+
+    /// Answers a request whose path operations have, but not with its method.
+    fn no_method(&self, indexes: &[usize], exchange: &Exchange, request: &Request) -> Response {
+        let methods = indexes.iter().map(|index| &self.operations[*index].method);
+        let methods: Vec<&Method> = methods.collect();
+        let problem = match uri::segments(request.uri().path()) {
+            Ok(segments) => self.directory.no_method(&segments, request.method(), &methods),
+            Err(problem) => problem,
+        };
+        let answer = match (request.method() == Method::OPTIONS, problem.allow()) {
+            (true, Some(methods)) => Ok(Reply::empty(StatusCode::NO_CONTENT).with(ALLOW, methods)),
+            _ => Err(problem.into()),
+        };
+        respond(answer, exchange, LogFields::default())
     }
 }
 
-/// Answers a request whose path operations have, but not with its method.
-async fn no_method(service: Arc<RestService>, request: Request) -> Response {
-    let (id, method) = (Origin::of(request.extensions()).request_id, request.method());
-    let path = request.extensions().get::<MatchedPath>();
-    let is_meant =
-        |operation: &&Operation| path.is_some_and(|path| path.as_str() == pattern(&operation.path));
-    let methods = service.operations.iter().filter(is_meant).map(|operation| &operation.method);
-    let methods: Vec<&Method> = methods.collect();
-    let problem = match uri::segments(request.uri().path()) {
-        Ok(segments) => service.directory.no_method(&segments, method, &methods),
-        Err(problem) => problem,
-    };
-    let answer = match (method == Method::OPTIONS, problem.allow()) {
-        (true, Some(methods)) => Ok(Reply::empty(StatusCode::NO_CONTENT).with(ALLOW, methods)),
-        _ => Err(problem.into()),
-    };
-    respond(answer, &id, LogFields::default())
+/// `GET` for `HEAD`: it is answered in the same way.
+fn without_head(method: &Method) -> &Method {
+    if method == Method::HEAD { &Method::GET } else { method }
 }

@@ -14,7 +14,6 @@ use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use keyloom::Db;
 use keyloom_dynamodb::Consumption;
-use tokio::time::timeout;
 
 use super::access::{OperatorRequest, check, credential, identify};
 use super::call::{Call, Chunks, Reply};
@@ -24,15 +23,16 @@ use super::operation::{Access, Operation};
 use super::options::RestOptions;
 use super::problem::{Kind, Problem};
 use super::role::Role;
+use super::routing::Routes;
 use super::state::State;
 use super::unserved::Directory;
 use super::{explain, reserved, uri};
 use crate::fair::Weight;
-use crate::http::edge::Origin;
-use crate::http::observe::LogFields;
+use crate::http::exchange::{Exchange, LogFields};
 use crate::http::receive::receive;
 use crate::http::refusal::Refusal;
 use crate::http::request_id::RequestIds;
+use crate::http::timeout::timeout;
 
 /// The header that has the id of a request.
 pub(super) const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -49,6 +49,8 @@ pub(crate) struct RestService {
     pub(super) names: Vec<Arc<str>>,
     /// What the operations have consumed of DynamoDB, in their order.
     pub(super) consumed: Vec<Arc<Consumption>>,
+    /// Which of them are at a path.
+    pub(super) routes: Routes,
     /// The served paths, for hints in problems.
     pub(super) directory: Directory,
     pub(super) request_ids: RequestIds,
@@ -77,23 +79,27 @@ impl From<Refusal> for Stopped {
 
 impl RestService {
     /// Answers a request to an operation.
-    pub(super) async fn operate(self: Arc<Self>, index: usize, request: Request) -> Response {
+    pub(super) async fn operate(
+        self: &Arc<Self>,
+        index: usize,
+        exchange: &Arc<Exchange>,
+        request: Request,
+    ) -> Response {
         let mut fields =
             LogFields { operation: Some(self.names[index].clone()), ..LogFields::default() };
-        let origin = Origin::of(request.extensions());
-        let served = self.serve(index, request, &origin, &mut fields);
+        let served = self.serve(index, request, exchange, &mut fields);
         let answered = self.consumed[index].clone().measure(served).await;
-        respond(answered, &origin.request_id, fields)
+        respond(answered, exchange, fields)
     }
 
     async fn serve(
         self: &Arc<Self>,
         index: usize,
         request: Request,
-        origin: &Origin,
+        exchange: &Arc<Exchange>,
         fields: &mut LogFields,
     ) -> Result<Reply, Stopped> {
-        let operation = &self.operations[index];
+        let (operation, origin) = (&self.operations[index], &exchange.origin);
         let (answer_time, pool) = (origin.edge.limits.answer_time, &origin.edge.pool);
         let (head, body) = request.into_parts();
         let values = operation.values(&uri::segments(head.uri.path())?);
@@ -122,7 +128,7 @@ impl RestService {
             headers: head.headers,
             body: received.bytes.clone(),
             closed: self.options.closed,
-            origin: origin.clone(),
+            exchange: exchange.clone(),
         };
         if operation.action.is_immediate() {
             return Ok(operation.action.run(&self.state, &call).await?);
@@ -185,7 +191,7 @@ async fn in_time<T, E: Into<Stopped>>(
     }
 }
 
-fn problem_reply(problem: &Problem, id: &str) -> Reply {
+pub(super) fn problem_reply(problem: &Problem, id: &str) -> Reply {
     let mut reply = Reply::json(problem.status(), problem.to_json(id).to_string());
     reply.media_type = "application/problem+json";
     reply.code = Some(problem.kind().code());
@@ -202,21 +208,27 @@ fn problem_reply(problem: &Problem, id: &str) -> Reply {
     }
 }
 
-/// Builds the response, with its log fields.
+/// Builds the response, and notes the log fields.
 pub(super) fn respond(
     answered: Result<Reply, Stopped>,
-    id: &str,
+    exchange: &Exchange,
     mut fields: LogFields,
 ) -> Response {
     let reply = match answered {
         Ok(reply) => reply,
-        Err(Stopped::Problem(problem)) => problem_reply(&problem, id),
+        Err(Stopped::Problem(problem)) => problem_reply(&problem, &exchange.request_id),
         Err(Stopped::Refusal(refusal)) => {
-            let mut response = Response::from(refusal);
-            response.extensions_mut().insert(fields);
-            return response;
+            exchange.note(fields);
+            return Response::from(refusal);
         }
     };
+    (fields.code, fields.cause) = (reply.code, reply.cause.clone());
+    exchange.note(fields);
+    response(reply)
+}
+
+/// The response with a reply.
+pub(super) fn response(reply: Reply) -> Response {
     let headers: Vec<(HeaderName, HeaderValue)> = reply.header_values().collect();
     let body = match reply.chunks {
         Some(Chunks(chunks)) => Body::from_stream(chunks.map(Ok::<Bytes, Infallible>)),
@@ -231,7 +243,5 @@ pub(super) fn respond(
         (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
     ];
     response.headers_mut().extend(fixed);
-    (fields.code, fields.cause) = (reply.code, reply.cause);
-    response.extensions_mut().insert(fields);
     response
 }

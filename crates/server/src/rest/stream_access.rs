@@ -25,7 +25,8 @@ impl StreamAccess {
     /// The access of a call, which was just checked. It is checked again as often as idle connections are
     /// closed.
     pub(super) fn new(call: &Call, tokens: Arc<Tokens>) -> StreamAccess {
-        let (token, interval) = (call.caller.token.clone(), call.origin.edge.limits.head_time);
+        let (token, interval) =
+            (call.caller.token.clone(), call.exchange.origin.edge.limits.head_time);
         let expires = call.caller.expires;
         StreamAccess { tokens, token, expires, checked: Instant::now(), interval }
     }

@@ -186,7 +186,7 @@ impl Runner {
     /// Waits for a change, and runs the query.
     async fn once(&self, live: &mut Live) -> Result<(), Problem> {
         let Moment { db, position } = live.next().await?;
-        let edge = &self.call.origin.edge;
+        let edge = &self.call.exchange.origin.edge;
         let (service, index) = (self.service.clone(), self.index);
         let call = Call { db, ..self.call.clone() };
         let (position, before) = (position.to_string(), self.query.last());

@@ -24,7 +24,7 @@ pub(in super::super) async fn follow(
     call: Call,
 ) -> Result<Reply, Problem> {
     let stream = EventStream::open(&service.state, &call)?;
-    let answer_time = call.origin.edge.limits.answer_time;
+    let answer_time = call.exchange.origin.edge.limits.answer_time;
     let (is_head, resume) = (call.method == Method::HEAD, last_event_id(&call));
     let Followed { query, mut shown } = service.live.follow(service, index, call);
     let ready = shown.wait_for(|shown| !matches!(shown, Shown::Nothing));

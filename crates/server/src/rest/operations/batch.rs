@@ -76,7 +76,7 @@ async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
                 let status = problem.status().as_u16();
                 format!(
                     "{{\"status\":{status},\"problem\":{}}}",
-                    problem.to_json(&call.origin.request_id)
+                    problem.to_json(&call.exchange.request_id)
                 )
             }
         };

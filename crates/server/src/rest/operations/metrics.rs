@@ -37,6 +37,6 @@ impl Action for Metrics {
 }
 
 async fn run(state: &State, call: &Call) -> Result<Reply, Problem> {
-    let text = state.measurements.text(&call.origin.edge, state.tokens.now()).await?;
+    let text = state.measurements.text(&call.exchange.origin.edge, state.tokens.now()).await?;
     Ok(Reply { media_type: OPEN_METRICS, ..Reply::json(StatusCode::OK, text) })
 }
