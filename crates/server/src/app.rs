@@ -24,7 +24,8 @@ pub(crate) type Answering<'a> = Pin<Box<dyn Future<Output = Response> + Send + '
 
 /// An app, as the edge sees it.
 pub(crate) trait Service: Send + Sync + 'static {
-    /// Answers a request.
+    /// Answers a request. It must [note](Exchange::note) what the log is to say, unless the edge is to format the
+    /// response as a refusal.
     fn answer<'a>(self: Arc<Self>, exchange: &'a Arc<Exchange>, request: Request) -> Answering<'a>;
     /// Whether it accepts requests without authentication.
     fn is_open(&self) -> bool;

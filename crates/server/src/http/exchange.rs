@@ -9,12 +9,12 @@ use super::edge::Origin;
 pub(crate) struct Exchange {
     pub(crate) origin: Arc<Origin>,
     pub(crate) request_id: String,
-    /// `None` if the app did not get to see the request.
+    /// `None` if the app did not get to see the request, or did not finish with it.
     noted: Mutex<Option<LogFields>>,
 }
 
 /// What an app adds to the log event of a request.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct LogFields {
     pub(crate) operation: Option<Arc<str>>,
     /// The id of the caller's token.

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use axum::extract::Request;
 use axum::response::Response;
-use hyper::StatusCode;
 use hyper::body::Body as _;
 use hyper::header::{CONNECTION, HeaderValue};
+use hyper::{Method, StatusCode};
 
 use super::exchange::{Exchange, LogFields};
 use super::refusal::Refusal;
@@ -54,7 +54,7 @@ pub(super) async fn observe(
                 code = fields.code,
                 cause = fields.cause.as_deref(),
                 bytes_in = fields.bytes_in,
-                bytes_out = response.body().size_hint().exact(),
+                bytes_out = bytes_out(&method, &response),
                 ms = (took.as_secs_f64() * 1e6).round() / 1e3,
             )
         };
@@ -64,6 +64,11 @@ pub(super) async fn observe(
         _ => log!(info),
     }
     response
+}
+
+/// The length of the body that is sent; `None` for a stream.
+fn bytes_out(method: &Method, response: &Response) -> Option<u64> {
+    if method == Method::HEAD { Some(0) } else { response.body().size_hint().exact() }
 }
 
 /// The refusal of the edge, if there is one.

@@ -24,11 +24,21 @@ pub(super) struct Routes(matchit::Router<Vec<usize>>);
 impl Routes {
     /// # Errors
     ///
-    /// If no request could tell two paths apart.
+    /// If a request could mean two operations.
     pub(super) fn new(operations: &[Operation]) -> Result<Routes, String> {
         let mut by_path: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (index, operation) in operations.iter().enumerate() {
-            by_path.entry(pattern(&operation.path)).or_default().push(index);
+            let (path, method) = (pattern(&operation.path), &operation.method);
+            let there = by_path.entry(path).or_default();
+            if let Some(other) = there.iter().find(|other| operations[**other].method == method) {
+                let (other, name) = (&operations[*other].name, &operation.name);
+                let path = operation.path_text();
+                return Err(format!(
+                    "The operations `{other}` and `{name}` are both `{method} {path}`: give what one of \
+                     them serves another `path`."
+                ));
+            }
+            there.push(index);
         }
         let mut routes = matchit::Router::new();
         for (path, indexes) in by_path {

@@ -214,7 +214,7 @@ pub(super) fn respond(
     exchange: &Exchange,
     mut fields: LogFields,
 ) -> Response {
-    let reply = match answered {
+    let mut reply = match answered {
         Ok(reply) => reply,
         Err(Stopped::Problem(problem)) => problem_reply(&problem, &exchange.request_id),
         Err(Stopped::Refusal(refusal)) => {
@@ -222,7 +222,7 @@ pub(super) fn respond(
             return Response::from(refusal);
         }
     };
-    (fields.code, fields.cause) = (reply.code, reply.cause.clone());
+    (fields.code, fields.cause) = (reply.code, reply.cause.take());
     exchange.note(fields);
     response(reply)
 }

@@ -1,6 +1,5 @@
 //! Routes that an application adds to those of its model.
 
-use axum::routing::MethodFilter;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, StatusCode};
 use keyloom_model::Model;
@@ -28,9 +27,12 @@ struct Own {
 ///
 /// If the method or the path is invalid, or the schema is not JSON.
 pub(in crate::rest) fn own(route: OwnRoute) -> Result<Operation, String> {
-    let method = Method::from_bytes(route.method.as_bytes())
-        .ok()
-        .filter(|method| MethodFilter::try_from(method.clone()).is_ok())
+    // HEAD and OPTIONS are answered for every path.
+    const METHODS: [Method; 5] =
+        [Method::GET, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
+    let method = METHODS
+        .into_iter()
+        .find(|method| method == route.method)
         .ok_or_else(|| format!("The route {route:?} has an invalid method."))?;
     let path = Segment::path(route.path);
     if !matches!(path.first(), Some(Segment::Text(first)) if !first.is_empty()) {

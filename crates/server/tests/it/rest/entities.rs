@@ -76,7 +76,17 @@ fn head_answers_as_get_without_the_body() {
         for name in ["content-length", "content-type", "etag"] {
             assert_eq!(head.header(name), get.header(name), "{path} {name}");
         }
+        assert_eq!(head.body, b"", "{path}");
     }
+    // Compressed as the response to GET would be.
+    let get = Ask::get("/openapi.json").header("Accept-Encoding", "gzip");
+    let (get, head) =
+        (served.ask(&get), served.ask(&Ask { method: "HEAD".to_owned(), ..get.clone() }));
+    for name in ["content-length", "content-encoding", "vary"] {
+        assert!(get.header(name).is_some(), "{name}");
+        assert_eq!(head.header(name), get.header(name), "{name}");
+    }
+    assert_eq!(head.body, b"");
 }
 
 #[test]

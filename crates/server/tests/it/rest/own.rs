@@ -106,6 +106,23 @@ fn only_existing_operations_can_be_closed() {
 }
 
 #[test]
+fn two_operations_with_one_path_are_refused() {
+    let model = r#"
+        [entity.task]
+        fields.done = "bool = false"
+        count.open = {}
+        list.all = { path = "/tasks/counts/open" }
+    "#;
+    let clock = Arc::new(ManualClock::new());
+    let store = Arc::new(MemoryStore::new(clock.clone()));
+    let db = block_on(Db::open(model, store.clone())).unwrap();
+    let tokens = Tokens::open(store, "keyloom", clock, Arc::new(SystemEntropy));
+    let tokens = block_on(tokens).unwrap();
+    let error = Rest::new(db, tokens, vec![], RestOptions::default()).unwrap_err();
+    assert!(error.contains("are both `GET /tasks/counts/open`"), "{error}");
+}
+
+#[test]
 fn a_model_without_a_page_has_a_public_welcome_page() {
     for name in ["tasks", "comments", "kitchen", "oncall"] {
         let served = Served::start(&app(name), Setup::new(Door::Closed));
