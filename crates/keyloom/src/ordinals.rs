@@ -1,13 +1,14 @@
 //! Ordinals of entities that can be filtered by tags or facets, in ascending order for each kind and
 //! tenant. They are allocated from a row of the table.
 //!
-//! A process that has the store to itself allocates them in blocks, so that creates do not queue at
-//! that row; the rest of a block is lost when it ends. On a shared store that order would not be the
-//! order of creation: one process would go on in an old block after another had begun a new one. There,
-//! every create allocates its own, and those of one process that wait at the same time allocate
-//! together. So an entity that is created after another was answered has the greater ordinal.
+//! A process that has the store to itself allocates them in blocks, one at a time, so that creates rarely
+//! queue at that row; the rest of a block is lost when it ends. On a shared store that order would not be
+//! the order of creation: one process would go on in an old block after another had begun a new one. There,
+//! every create allocates its own, and those of one process that wait at the same time allocate together.
+//! Either way, an entity that is created after another was answered has the greater ordinal, and in one
+//! process those that ask for ordinals one after the other get them in this order.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -35,8 +36,19 @@ pub(crate) struct Ordinals {
 /// The allocated ordinals of one kind and tenant.
 #[derive(Debug, Default)]
 struct Supply {
-    left: VecDeque<Range<u64>>,
+    left: Range<u64>,
     portion: u64,
+    /// Those who found none left, in the order in which they asked: they are served before others.
+    waiting: Vec<Arc<OnceLock<u64>>>,
+    /// Whoever holds it allocates the next block. With two blocks at once, whoever comes later could get
+    /// the rest of the lower one.
+    turn: Arc<TurnMutex<()>>,
+}
+
+/// An ordinal, or a place in the queue for one.
+enum Taken {
+    Ordinal(u64),
+    Waiting(Arc<OnceLock<u64>>, Arc<TurnMutex<()>>),
 }
 
 /// The creates of one kind and tenant that wait for ordinals.
@@ -64,15 +76,28 @@ pub(crate) struct AllocationRow<'a> {
 impl Ordinals {
     /// Returns the next ordinal of a kind and tenant, for a process that has the store to itself.
     pub(crate) async fn next(&self, row: AllocationRow<'_>) -> Result<u64, Error> {
-        if let Some(number) = self.take(row.key) {
-            return Ok(number);
+        let (own, turn) = match self.supply(row.key, Supply::take) {
+            Taken::Ordinal(ordinal) => return Ok(ordinal),
+            Taken::Waiting(own, turn) => (own, turn),
+        };
+        loop {
+            let _turn = turn.lock().await;
+            // Whoever had the turn before has served all who waited.
+            if let Some(ordinal) = own.get() {
+                return Ok(*ordinal);
+            }
+            let portion = self.supply(row.key, Supply::grow);
+            let first = row.allocate(portion).await?;
+            self.supply(row.key, |supply| supply.fill(first..first + portion));
         }
-        let portion = self.grow(row.key);
-        let first = row.allocate(portion).await?;
+    }
+
+    fn supply<T>(&self, row: &RowKey, with: impl FnOnce(&mut Supply) -> T) -> T {
         let mut supplies = lock(&self.supplies);
-        let left = &mut supplies.entry(row.key.clone()).or_default().left;
-        left.push_back(first + 1..first + portion);
-        Ok(first)
+        match supplies.get_mut(row) {
+            Some(supply) => with(supply),
+            None => with(supplies.entry(row.clone()).or_default()),
+        }
     }
 
     /// Allocates ordinals on a shared store: greater ones than any create had that is answered.
@@ -90,25 +115,37 @@ impl Ordinals {
         }
         first.map(|first| first..first + count)
     }
+}
 
-    fn take(&self, row: &RowKey) -> Option<u64> {
-        let mut supplies = lock(&self.supplies);
-        let left = &mut supplies.get_mut(row)?.left;
-        while let Some(numbers) = left.front_mut() {
-            if let Some(number) = numbers.next() {
-                return Some(number);
+impl Supply {
+    fn take(&mut self) -> Taken {
+        debug_assert!(self.waiting.is_empty() || self.left.is_empty(), "those who wait come first");
+        match self.left.next() {
+            Some(ordinal) => Taken::Ordinal(ordinal),
+            None => {
+                let own = Arc::new(OnceLock::new());
+                self.waiting.push(own.clone());
+                Taken::Waiting(own, self.turn.clone())
             }
-            left.pop_front();
         }
-        None
     }
 
-    /// Returns the size of the next block.
-    fn grow(&self, row: &RowKey) -> u64 {
-        let mut supplies = lock(&self.supplies);
-        let supply = supplies.entry(row.clone()).or_default();
-        supply.portion = (supply.portion * 2).clamp(PORTION_MIN, PORTION_MAX);
-        supply.portion
+    /// Returns the size of the next block: enough for all who wait.
+    fn grow(&mut self) -> u64 {
+        self.portion = (self.portion * 2).clamp(PORTION_MIN, PORTION_MAX);
+        self.portion.max(self.waiting.len() as u64)
+    }
+
+    /// Takes a new block, and serves those who wait. What somebody gets who has given up is lost.
+    fn fill(&mut self, block: Range<u64>) {
+        debug_assert!(self.left.is_empty() && self.left.end <= block.start, "blocks ascend");
+        self.left = block;
+        let size = usize::try_from(self.left.end - self.left.start).unwrap_or(usize::MAX);
+        let served = self.waiting.len().min(size);
+        for (own, ordinal) in self.waiting.drain(..served).zip(&mut self.left) {
+            // Nobody else serves whom this one has taken out of the queue.
+            let _ = own.set(ordinal);
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! The order of creation with several processes on one store: an entity that is created after another
-//! was answered follows it in lists, whichever processes created them.
+//! The order of creation, in a process with a store of its own and with several processes on one store: an
+//! entity that is created after another was answered follows it in lists, whichever processes created them.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use keyloom_value::{Item, Value};
 use pollster::block_on;
 use serde_json::json;
 
-use crate::rig::{findings, open_any, plain_store};
+use crate::rig::{findings, memory_store_at, open_any, open_at, plain_store};
 
 const MODEL: &str = r#"
 [entity.task]
@@ -103,6 +103,38 @@ fn an_entity_follows_those_that_were_created_before() {
         check(&names(&reader, Some(Filter::tag("a", "b")), 7), &answered);
         assert_eq!(block_on(findings(&reader)), [""; 0], "seed {seed}");
     }
+}
+
+/// A process with a store of its own allocates blocks of ordinals. Two of them at once made whoever came later
+/// continue the lower one, behind the cursors of readers.
+#[test]
+fn an_entity_follows_those_before_in_a_store_of_one_process() {
+    for seed in 0..60 {
+        let (clock, mut random) = (ManualClock::default(), Random::new(seed));
+        let store = pausing(Arc::new(memory_store_at(&clock)));
+        let dbs = [block_on(open_at(MODEL, store, &clock))];
+        let answered = run(&dbs, &mut random);
+        assert!(answered.len() > 20, "seed {seed}: {}", answered.len());
+        check(&names(&dbs[0], None, 7), &answered);
+        assert_eq!(block_on(findings(&dbs[0])), [""; 0], "seed {seed}");
+    }
+}
+
+/// An import sends what a file has in the order of its lines.
+#[test]
+fn entities_that_are_sent_in_an_order_are_listed_in_it() {
+    let clock = ManualClock::default();
+    let store = pausing(Arc::new(memory_store_at(&clock)));
+    let db = block_on(open_at(MODEL, store, &clock));
+    let create = |number: u32| {
+        let db = &db;
+        async move { db.create("task", &json!({ "name": format!("{number}"), "tags": {} })).await }
+    };
+    for created in block_on(join_all((0..400).map(create))) {
+        created.expect("a task");
+    }
+    let expected: Vec<String> = (0..400).map(|number| number.to_string()).collect();
+    assert_eq!(names(&db, None, 1000), expected);
 }
 
 /// Counts the rows that are updated outside of transactions, which ordinals are allocated by.
