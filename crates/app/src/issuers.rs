@@ -165,6 +165,18 @@ mod tests {
     }
 
     #[test]
+    fn the_examples_of_the_guide_are_read() {
+        let guide = include_str!("../../../docs/access.md");
+        let examples: Vec<&str> =
+            guide.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next()).collect();
+        assert_eq!(examples.len(), 2);
+        for example in examples {
+            let [issuer] = &read(example, Path::new("")).unwrap()[..] else { panic!("{example}") };
+            assert!(matches!(&issuer.keys, KeySource::Url(url) if url.ends_with("jwks.json")));
+        }
+    }
+
+    #[test]
     fn a_file_with_mistakes_is_refused_with_the_place() {
         for (text, expected) in [
             ("", "missing field `issuer`"),

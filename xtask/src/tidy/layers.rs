@@ -282,6 +282,7 @@ const DEVELOPMENT: &[&str] = &[
     "keyloom-store",
     "keyloom-dynamodb",
     // As a client of the endpoint.
+    "aws-config",
     "aws-sdk-dynamodb",
     "aws-smithy-http-client",
     // To read and write compressed bodies.

@@ -48,10 +48,14 @@ walked! {
 const RUN_ELSEWHERE: [&str; 3] = ["gallery", "services", "benchmarks"];
 
 /// What blocks can need that tests do not have, and why.
-const NEEDS: [(&str, &str); 6] = [
+const NEEDS: [(&str, &str); 10] = [
     ("aws", "an account of Amazon Web Services"),
     ("aws-cli", "the AWS command line"),
     ("docker", "a Docker daemon"),
+    ("dotnet", "a .NET SDK"),
+    ("github", "a repository on GitHub"),
+    ("go", "a Go toolchain"),
+    ("java", "a JDK with Maven"),
     ("model", "a model of the reader's own"),
     ("registry", "packages from npm or PyPI"),
     ("systemd", "a machine that runs systemd, as root"),
@@ -117,6 +121,92 @@ fn every_command_on_a_page_is_run_or_says_what_it_needs() {
                 "{path}: mark this block `sh`, so that it is run:\n{text}"
             );
         }
+    }
+}
+
+/// The programs that examples in Rust are part of. Tests run them.
+const PROGRAMS: [&str; 6] = [
+    include_str!("guide_programs/events.rs"),
+    include_str!("guide_programs/readme.rs"),
+    include_str!("guide_programs/requests.rs"),
+    include_str!("sdk_for_rust.rs"),
+    include_str!("../../../build/src/lib.rs"),
+    include_str!("../../../../examples/typed/tests/it/guide.rs"),
+];
+
+/// A program as one line, whatever the formatter does with lines, comments of documentation and the last comma.
+fn without_layout(program: &str) -> String {
+    let lines = program.lines().map(|line| line.trim().trim_start_matches("//!"));
+    let text: String = lines.flat_map(str::split_whitespace).collect();
+    [")", "]", "}"].iter().fold(text, |text, end| text.replace(&format!(",{end}"), end))
+}
+
+/// Languages and pages whose blocks a test checks that is not in this file, and which.
+const CHECKED_ELSEWHERE: [(&str, &str, &str); 9] = [
+    ("toml", "docs/access.md", "app/src/issuers.rs"),
+    ("toml", "docs/gallery.md", "cli/tests/it/gallery.rs"),
+    ("toml", "docs/model.md", "model/tests/it/guide.rs"),
+    ("toml", "docs/services.md", "testkit/src/services.rs: it is quoted from a model"),
+    ("ts", "docs/clients.md", "cli/tests/judges/generated.rs"),
+    ("py", "docs/clients.md", "cli/tests/judges/generated.rs"),
+    ("python", "docs/wire.md", "cli/tests/judges/clients.rs"),
+    ("js", "docs/wire.md", "cli/tests/judges/clients.rs"),
+    ("text", "docs/cli.md", "cli/tests/it/help.rs"),
+];
+
+/// What is wrong with a block; none if this test or another one checks it, or it says what it needs.
+fn fault(path: &str, block: &Block<'_>) -> Option<&'static str> {
+    let Block { language, attributes, text } = block;
+    let is_elsewhere = |(of, page, _): &(&str, &str, &str)| of == language && *page == path;
+    if block.needs().is_some() || CHECKED_ELSEWHERE.iter().any(is_elsewhere) {
+        return None;
+    }
+    let is_saved = attributes.starts_with("file=");
+    let is_right = match *language {
+        _ if is_saved => is_run(path),
+        // Each is compared with the output of the block before it.
+        "sh" | "json" if *attributes != "sample" => is_run(path),
+        "json" => serde_json::Deserializer::from_str(text)
+            .into_iter::<serde_json::Value>()
+            .all(|value| value.is_ok()),
+        "rust" => {
+            let example = without_layout(text);
+            PROGRAMS.iter().any(|program| without_layout(program).contains(&example))
+        }
+        "toml" if path == "docs/planning.md" => is_workload(text),
+        "toml" => keyloom_model::check(text).is_ok(),
+        // Output, grammars and drawings.
+        "text" => true,
+        _ => false,
+    };
+    (!is_right).then_some(match *language {
+        "rust" => "this example is not part of one of the `PROGRAMS`",
+        "toml" => "this is not a model",
+        "json" => "this is not JSON, or not on a page that is walked",
+        _ => "no test checks it: name one in `CHECKED_ELSEWHERE`, or say what the block needs",
+    })
+}
+
+/// Whether the comments can be planned for a workload.
+fn is_workload(text: &str) -> bool {
+    let folder = Folder::new("guide-workload");
+    let file = folder.write("workload.toml", text);
+    output(&["plan", &app("comments"), "--workload", &file, "--operations", "1000"]).0
+}
+
+#[test]
+fn every_block_is_checked_or_says_what_it_needs() {
+    let mut faults = vec![];
+    for (path, page) in pages() {
+        for block in readme::blocks(&page) {
+            let fault = fault(&path, &block);
+            faults.extend(fault.map(|fault| format!("{path}: {fault}:\n{}\n", block.text)));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    for (_, _, test) in CHECKED_ELSEWHERE {
+        let (file, _) = test.split_once(':').unwrap_or((test, ""));
+        assert!(root().join("crates").join(file).is_file(), "{file}");
     }
 }
 

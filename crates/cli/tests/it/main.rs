@@ -15,6 +15,7 @@ mod deep;
 mod environment;
 mod explain;
 mod gallery;
+mod guide_programs;
 mod guides;
 mod help;
 mod hostile_lines;

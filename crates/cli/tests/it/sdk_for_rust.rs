@@ -116,6 +116,32 @@ fn ingredient(number: &str, name: &str) -> Vec<TransactWriteItem> {
     [own, guard].iter().map(|keys| put_new(&[keys, named].concat())).collect()
 }
 
+/// The client that `docs/wire.md` shows; `guides.rs` compares it.
+#[expect(clippy::let_and_return, reason = "as on the page")]
+async fn as_configured() -> Client {
+    let config = aws_config::defaults(aws_config::BehaviorVersion::latest())
+        .endpoint_url("http://127.0.0.1:8000")
+        .region("us-east-1")
+        .test_credentials()
+        .load()
+        .await;
+    let client = aws_sdk_dynamodb::Client::new(&config);
+    client
+}
+
+#[test]
+fn the_settings_of_the_guide_are_accepted() {
+    let served = Served::start("rust-guide");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        // Here the server has another port, and the SDK is built without an HTTP client of its own.
+        let config = as_configured().await.config().to_builder();
+        let config = config.http_client(Builder::new().build_http()).endpoint_url(&served.url);
+        let tables = Client::from_conf(config.build()).list_tables().send().await.unwrap();
+        assert!(tables.table_names().is_empty());
+    });
+}
+
 #[test]
 fn names_of_ingredients_are_unique_and_found_by_index() {
     with_client("rust-recipes", |client| async move {

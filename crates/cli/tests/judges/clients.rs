@@ -5,8 +5,11 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use keyloom_testkit::readme;
+
 use crate::process::{Served, scratch};
 
+const WIRE: &str = include_str!("../../../../docs/wire.md");
 const BOTO3: &str = "boto3==1.44.0";
 
 pub(crate) fn suite(name: &str) -> PathBuf {
@@ -59,8 +62,8 @@ fn boto3_works() {
     succeed("boto3's suite", Command::new(&python).arg(suite("boto3_suite.py")).arg(&served.url));
 }
 
-#[test]
-fn the_sdk_for_javascript_works() {
+/// A folder with the SDK for JavaScript.
+fn javascript() -> PathBuf {
     let folder = scratch("clients-javascript");
     installed(&folder, || {
         let files = ["package.json", "sdk_v3_suite.mjs"];
@@ -70,6 +73,12 @@ fn the_sdk_for_javascript_works() {
         let install = ["install", "--loglevel=error", "--no-audit", "--no-fund"];
         succeed("The SDK comes from npm", Command::new("npm").args(install).current_dir(&folder));
     });
+    folder
+}
+
+#[test]
+fn the_sdk_for_javascript_works() {
+    let folder = javascript();
     // Node resolves packages relative to the suite.
     std::fs::copy(suite("sdk_v3_suite.mjs"), folder.join("sdk_v3_suite.mjs")).unwrap();
     let served = Served::start("javascript");
@@ -78,4 +87,32 @@ fn the_sdk_for_javascript_works() {
         "The suite of the SDK for JavaScript",
         node.arg(folder.join("sdk_v3_suite.mjs")).arg(&served.url).current_dir(&folder),
     );
+}
+
+/// The client that the guide configures in a language, for another address, and what follows it in a program.
+fn program(language: &str, url: &str, rest: &str) -> String {
+    let blocks = readme::blocks(WIRE);
+    let block = blocks.into_iter().find(|block| block.language == language).unwrap();
+    let address = "http://127.0.0.1:8000";
+    assert!(block.text.contains(address));
+    format!("{}\n{rest}\n", block.text.replace(address, url))
+}
+
+#[test]
+fn boto3_works_as_the_guide_configures_it() {
+    let served = Served::start("boto3-guide");
+    let list = "assert list(dynamodb.tables.all()) == [], 'it is empty'";
+    let mut python = Command::new(python_with(BOTO3));
+    succeed("The example", python.arg("-c").arg(program("python", &served.url, list)));
+}
+
+#[test]
+fn the_sdk_for_javascript_works_as_the_guide_configures_it() {
+    let folder = javascript();
+    let served = Served::start("javascript-guide");
+    let list = "const { ListTablesCommand } = await import(\"@aws-sdk/client-dynamodb\");\n\
+                const { TableNames } = await client.send(new ListTablesCommand());\n\
+                if (TableNames.length !== 0) throw new Error(\"it is empty\");";
+    std::fs::write(folder.join("guide.mjs"), program("js", &served.url, list)).unwrap();
+    succeed("The example", Command::new("node").arg(folder.join("guide.mjs")));
 }

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use keyloom_testkit::Random;
 use keyloom_testkit::model::draft;
+use keyloom_testkit::readme;
 
 use crate::clients::{installed, python_with, succeed, suite};
 use crate::process::{Served, app, fresh, output, scratch};
@@ -67,27 +68,35 @@ fn run_suite(language: &str, command: &mut Command) {
     succeed("The suite", command.args(served.iter().map(|served| &served.url)));
 }
 
-/// The examples of the guide in a language, each as the body of a function that `head` begins.
-fn examples(language: &str, head: &str, indent: &str) -> String {
-    let start = format!("```{language}\n");
-    let blocks = GUIDE.split(&start).skip(1);
-    let blocks = blocks.map(|rest| rest.split("```").next().unwrap());
-    let function = |(n, block): (usize, &str)| {
-        let lines: String = block.lines().map(|line| format!("{indent}{line}\n")).collect();
-        head.replace("NAME", &format!("example{n}")).replace("BODY", &lines)
+/// The examples of the guide in a language, as functions: `head` begins one, with `NAME` and `APP` to fill in, and
+/// `indent` each of its lines. An example is of the tasks unless it says whose.
+fn examples(language: &str, head: &str, indent: &str, end: &str) -> String {
+    let blocks = readme::blocks(GUIDE).into_iter().filter(|block| block.language == language);
+    let function = |(n, block): (usize, readme::Block<'_>)| {
+        let app = if block.attributes.is_empty() { "tasks" } else { block.attributes };
+        let head = head.replace("NAME", &format!("example{n}")).replace("APP", app);
+        let lines: String = block.text.lines().map(|line| format!("{indent}{line}\n")).collect();
+        format!("{head}{lines}{end}")
     };
     let examples: Vec<String> = blocks.enumerate().map(function).collect();
-    assert!(examples.len() > 2);
+    assert!(examples.len() > 3);
     examples.concat()
 }
 
+const TYPESCRIPT_IMPORTS: &str = "\
+import type * as kitchen from \"./kitchen/client.js\";
+import type * as tasks from \"./tasks/client.js\";
+";
 const TYPESCRIPT_EXAMPLE: &str = "\
-export async function NAME(client: Client, id: string, render: (items: Task[]) => void): Promise<void> {
-BODY}
+export async function NAME(client: APP.Client, id: string, render: (items: tasks.Task[]) => void): Promise<void> {
+";
+const PYTHON_IMPORTS: &str = "\
+from collections.abc import Callable
+import kitchen.client
+import tasks.client
 ";
 const PYTHON_EXAMPLE: &str = "
-def NAME(client: Client, id: str, render: Callable[[list[Task]], None]) -> None:
-BODY
+def NAME(client: APP.client.Client, id: str, render: Callable[[list[tasks.client.Task]], None]) -> None:
 ";
 
 /// The clients of all models in this folder.
@@ -111,9 +120,8 @@ fn typescript_clients_are_strictly_typed_and_work() {
     let _ = fs::remove_dir_all(&folder);
     generate_all(&folder, "typescript");
     fs::copy(suite("generated_suite.ts"), folder.join("generated_suite.ts")).unwrap();
-    let examples = examples("ts", TYPESCRIPT_EXAMPLE, "  ");
-    let imports = "import type { Client, Task } from \"./tasks/client.js\";\n";
-    fs::write(folder.join("guide.ts"), format!("{imports}{examples}")).unwrap();
+    let examples = examples("ts", TYPESCRIPT_EXAMPLE, "  ", "}\n");
+    fs::write(folder.join("guide.ts"), format!("{TYPESCRIPT_IMPORTS}{examples}")).unwrap();
     let mut tsc = Command::new(tools.join("node_modules/.bin/tsc"));
     tsc.current_dir(&folder).args(STRICT).args([
         "--outDir",
@@ -131,9 +139,8 @@ fn python_clients_are_strictly_typed_and_work() {
     let folder = fresh("generated-python");
     generate_all(&folder, "python");
     fs::copy(suite("generated_suite.py"), folder.join("generated_suite.py")).unwrap();
-    let examples = examples("py", PYTHON_EXAMPLE, "    ");
-    let imports = "from collections.abc import Callable\nfrom tasks.client import Client, Task\n";
-    fs::write(folder.join("guide.py"), format!("{imports}{examples}")).unwrap();
+    let examples = examples("py", PYTHON_EXAMPLE, "    ", "");
+    fs::write(folder.join("guide.py"), format!("{PYTHON_IMPORTS}{examples}")).unwrap();
     let mut mypy = Command::new(&python);
     mypy.current_dir(&folder)
         .args(["-m", "mypy", "--strict", "--python-version", "3.10", "--explicit-package-bases"])

@@ -1,5 +1,4 @@
-//! The examples of `docs/clients.md` in Rust are part of programs that run: those below, and the build script
-//! in the documentation of `keyloom-build`.
+//! The examples of `docs/clients.md` in Rust as parts of programs that run. `cli/tests/it/guides.rs` compares them.
 
 use std::sync::Arc;
 
@@ -8,10 +7,6 @@ use keyloom::{Number, SystemClock};
 use keyloom_store::MemoryStore;
 use keyloom_typed::Error;
 use pollster::block_on;
-
-const GUIDE: &str = include_str!("../../../../docs/clients.md");
-const PROGRAMS: [&str; 2] =
-    [include_str!("guide.rs"), include_str!("../../../../crates/build/src/lib.rs")];
 
 fn store() -> Arc<MemoryStore> {
     Arc::new(MemoryStore::new(Arc::new(SystemClock)))
@@ -60,23 +55,4 @@ async fn order() -> Result<(), Error> {
 fn the_examples_run() {
     block_on(tasks()).unwrap();
     block_on(order()).unwrap();
-}
-
-#[test]
-fn the_examples_are_those_of_the_guide() {
-    let lines = |text: &str| -> Vec<String> {
-        let line = |line: &str| line.trim().trim_start_matches("//!").trim().to_owned();
-        // The formatter may join and split lines, not change their text.
-        text.lines().map(line).filter(|line| !line.is_empty()).collect()
-    };
-    let programs = PROGRAMS.map(|program| lines(program).join(" "));
-    let (_, section) = GUIDE.split_once("\n## Rust\n").expect("the guide has the section");
-    let (section, _) = section.split_once("\n## ").expect("another section follows");
-    let examples: Vec<&str> = section.split("```rust\n").skip(1).collect();
-    assert_eq!(examples.len(), 3);
-    for example in examples {
-        let (example, _) = example.split_once("```").expect("an example ends");
-        let example = lines(example).join(" ");
-        assert!(programs.iter().any(|program| program.contains(&example)), "{example}");
-    }
 }
