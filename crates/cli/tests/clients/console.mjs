@@ -2,14 +2,13 @@
 // entity is opened; it must load without a problem, keep to the width of phones and desktops, and have no findings of
 // axe. What can be done is done by the steps of `console/SERVICE.mjs`, if there are any.
 
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { existsSync } from 'node:fs';
 import { chromium } from 'playwright-core';
+import { findings } from './axe.mjs';
 
 const [, , service, url, tenant] = process.argv;
 /** The token of the steps, once they have made one. */
 let token;
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 function check(truth, claim) {
   if (!truth) throw new Error(claim);
@@ -72,12 +71,6 @@ function wide() {
   return all.filter(sticksOut).map((element) => element.outerHTML.slice(0, 140));
 }
 
-async function findings(page) {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.slice(0, 2).map(({ html }) => html.slice(0, 160)).join(' ')}`);
-}
-
 /** The views of the console, from its own navigation, and the welcome page of the service. */
 async function views(page) {
   await visit(page, '#/');
@@ -98,7 +91,6 @@ async function views(page) {
 
 async function inspect(all) {
   for (const colorScheme of ['light', 'dark']) {
-    // axe is a script of the test, which the page's own policy would refuse.
     const page = await open({ colorScheme, bypassCSP: true, viewport: { width: 1280, height: 900 } });
     for (const view of all) {
       await visit(page, view);

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use keyloom_testkit::readme::Process;
+use keyloom_testkit::readme::{self, Process};
 
 use crate::clients::{installed, succeed, suite};
 use crate::process::{Folder, keyloom, scratch};
@@ -30,19 +30,38 @@ fn a_search_escalates_and_is_answered() {
     used("oncall", "6");
 }
 
+/// The tutorial is walked until it says what the page does, and the page is used.
+#[test]
+fn the_page_of_the_tutorial_does_what_it_says() {
+    let page = include_str!("../../../../docs/tutorial.md");
+    let (until, after) = page.split_once("Open http://127.0.0.1:8080/ in two windows").unwrap();
+    assert!(after.starts_with(": a tool that you add in one appears in the other."));
+    let folder = Folder::new("browser-tutorial");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let binary = Path::new(env!("CARGO_BIN_EXE_keyloom"));
+    assert!(readme::walk(until, binary, &root, Path::new(&folder.path(""))) > 20);
+    let mut command = keyloom();
+    command.args(["serve", "tools.toml"]).current_dir(folder.path("tools"));
+    looked_at("tutorial", &Process::serve(command));
+}
+
 /// Serves an application with samples, and runs its page test.
 fn used(app: &str, size: &str) {
-    let folder = driver();
     let data = Folder::new(&format!("browser-{app}"));
     let mut command = keyloom();
     command.args(["demo", app, "--size", size, "--data", &data.path("data")]);
-    let served = Process::serve(command);
+    looked_at(app, &Process::serve(command));
+}
+
+/// Runs the test of a page.
+fn looked_at(name: &str, served: &Process) {
+    let folder = driver();
     let mut node = Command::new("node");
-    node.arg(format!("{app}/browser.mjs")).args([app, &served.url]).current_dir(&folder);
+    node.arg(format!("{name}/browser.mjs")).args([name, &served.url]).current_dir(&folder);
     // A folder of its own because tests run in parallel; the modules find playwright above it.
-    std::fs::create_dir_all(folder.join(app).join("pages")).unwrap();
-    for script in ["browser.mjs".to_owned(), format!("pages/{app}.mjs")] {
-        std::fs::copy(suite(&script), folder.join(app).join(&script)).unwrap();
+    std::fs::create_dir_all(folder.join(name).join("pages")).unwrap();
+    for script in ["axe.mjs".to_owned(), "browser.mjs".to_owned(), format!("pages/{name}.mjs")] {
+        std::fs::copy(suite(&script), folder.join(name).join(&script)).unwrap();
     }
     succeed("The page in a browser", &mut node);
 }

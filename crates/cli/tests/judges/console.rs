@@ -170,7 +170,7 @@ fn user(service: &str, served: &Process, tenant: Option<&str>) -> Command {
 fn copy_suite(folder: &Path) {
     std::fs::create_dir_all(folder.join("console")).unwrap();
     let steps = std::fs::read_dir(suite("console")).unwrap().map(|entry| entry.unwrap().path());
-    for path in steps.chain([suite("console.mjs")]) {
+    for path in steps.chain([suite("axe.mjs"), suite("console.mjs")]) {
         let to: PathBuf = path.strip_prefix(suite("")).unwrap().into();
         std::fs::copy(&path, folder.join(to)).unwrap();
     }
