@@ -50,6 +50,14 @@ export interface ClientOptions {
   retries?: number;
   /** Replaces the global `fetch`. */
   fetch?: typeof fetch;
+  /** Replaces the global `JSON`, for instance to keep numbers that JavaScript would round. */
+  json?: JsonCodec;
+}
+
+/** Reads and writes JSON. */
+export interface JsonCodec {
+  parse(text: string): unknown;
+  stringify(value: unknown): string;
 }
 
 /** Options of one request. */
@@ -255,6 +263,11 @@ function newKey(): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** Headers are bytes: a name in another script is sent as UTF-8. */
+function headerText(text: string): string {
+  return String.fromCharCode(...new TextEncoder().encode(text));
+}
+
 async function problemOf(response: Response): Promise<ApiError> {
   const text = await response.text().catch(() => "");
   try {
@@ -311,12 +324,22 @@ class Transport {
     this.options = options;
   }
 
+  get json(): JsonCodec {
+    return this.options.json ?? JSON;
+  }
+
   /** Sends a request, and again if that is safe, and returns the body of the response. */
   async send<T>(call: Call, options: PutOptions = {}): Promise<T> {
+    const text = await this.text(call, options);
+    return (text === "" ? undefined : this.json.parse(text)) as T;
+  }
+
+  /** The same as text. */
+  async text(call: Call, options: PutOptions = {}): Promise<string> {
     const headers = await this.headers(call, options);
     for (let attempt = 0; ; attempt += 1) {
       const { text, error, pauseMs } = await this.attempt(call, headers, options);
-      if (text !== undefined) return (text === "" ? undefined : JSON.parse(text)) as T;
+      if (text !== undefined) return text;
       if (pauseMs === undefined || attempt >= (this.options.retries ?? 4)) throw error;
       await pause(Math.max(pauseMs, pauseBefore(attempt)), options.signal);
     }
@@ -352,7 +375,7 @@ class Transport {
 
   async fetch(call: Call, headers: Headers, signal: AbortSignal): Promise<Response> {
     const url = this.options.baseUrl.replace(/\/+$/, "") + call.path + queryText(call.query ?? []);
-    const body = call.body === undefined ? {} : { body: JSON.stringify(call.body) };
+    const body = call.body === undefined ? {} : { body: this.json.stringify(call.body) };
     return (this.options.fetch ?? fetch)(url, { method: call.method, headers, signal, ...body });
   }
 
@@ -362,7 +385,7 @@ class Transport {
     const bearer = typeof token === "function" ? await token() : token;
     if (bearer !== undefined) headers.set("authorization", `Bearer ${bearer}`);
     const tenant = options.tenant ?? this.options.tenant;
-    if (tenant !== undefined) headers.set("keyloom-tenant", tenant);
+    if (tenant !== undefined) headers.set("keyloom-tenant", headerText(tenant));
     if (call.body !== undefined) headers.set("content-type", call.mediaType ?? "application/json");
     if (call.isKeyed) headers.set("idempotency-key", options.idempotencyKey ?? newKey());
     const { ifMatch, ifNoneMatch } = options;
@@ -405,6 +428,11 @@ class EventReader {
   private event = "message";
   private data: string[] = [];
   private id = "";
+  private readonly json: JsonCodec;
+
+  constructor(json: JsonCodec) {
+    this.json = json;
+  }
 
   /** The events that this text completes. */
   read(text: string): LiveEvent[] {
@@ -432,7 +460,7 @@ class EventReader {
     this.event = "message";
     this.data = [];
     if (data.length === 0) return [];
-    return [{ event, id, data: JSON.parse(data.join("\n")) as LiveData }];
+    return [{ event, id, data: this.json.parse(data.join("\n")) as LiveData }];
   }
 }
 
@@ -488,7 +516,7 @@ async function* liveEvents(
       const response = await transport.fetch(call, headers, deadline.controller.signal);
       if (!response.ok) throw await problemOf(response);
       const decoder = new TextDecoder();
-      const events = new EventReader();
+      const events = new EventReader(transport.json);
       const reader = response.body?.getReader();
       if (reader === undefined) throw new Error("The response has no body.");
       // A group that is interrupted is dropped: it is sent again.

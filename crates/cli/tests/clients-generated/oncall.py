@@ -323,7 +323,8 @@ class _Transport:
         if bearer is not None:
             headers["authorization"] = f"Bearer {bearer}"
         if self.options.tenant is not None:
-            headers["keyloom-tenant"] = self.options.tenant
+            # Headers are bytes, here written as Latin-1: a name in another script is sent as UTF-8.
+            headers["keyloom-tenant"] = self.options.tenant.encode().decode("latin-1")
         if call.body is not None:
             headers["content-type"] = call.media_type or "application/json"
         if call.key is not None:
