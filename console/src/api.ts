@@ -1,10 +1,8 @@
-// Requests to the server: with the token and the tenant of the user, and with problems as errors.
-//
-// The console does not use a generated client. A generated client is of one model, and the console of whatever model is
-// served, which it reads when it is opened. And a generated client rounds numbers that JavaScript cannot hold, which
-// the console would then write back.
+// Requests to the server, by what all generated clients have in common (`client.ts`, which the build writes): with the
+// token and the tenant of the user, exact numbers, and every failure as a problem.
 
-import { type Json, isObject, parse, stringify } from "./json";
+import { ApiError, type Call, type Given, type LiveData, NetworkError, Transport, applied as appliedTo, liveEvents, queryText } from "./client";
+import { type Json, parse, stringify } from "./json";
 
 const TOKEN = "keyloom-token";
 const TENANT = "keyloom-tenant";
@@ -43,12 +41,34 @@ export type Sent = {
   method?: string;
   body?: Json;
   version?: string;
+  /** Whether the operation takes idempotency keys: it then is applied once, and sent again if no response arrives. */
+  isKeyed?: boolean;
   signal?: AbortSignal;
 };
 
+/** How long an attempt may take. The server limits most requests itself. */
+const TIMEOUT_MS = 300_000;
+
+/** What sends requests for the user of the console. */
+function transport(more: { retries?: number; fetch?: typeof fetch } = {}): Transport {
+  const send = more.fetch ?? fetch;
+  return new Transport({
+    baseUrl: "",
+    timeoutMs: TIMEOUT_MS,
+    json: { parse, stringify: (value) => stringify(value as Json) },
+    ...more,
+    ...(session.token === "" ? {} : { token: session.token }),
+    ...(session.tenant === "" ? {} : { tenant: session.tenant }),
+    fetch: (address, options) => send(address, { ...options, cache: "no-store" }),
+  });
+}
+
+function given(parameters: Parameters): Given[] {
+  return parameters.map(([name, value]) => [name, "text", value]);
+}
+
 export function url(path: string, parameters: Parameters = []): string {
-  const query = new URLSearchParams(parameters).toString();
-  return query === "" ? path : `${path}?${query}`;
+  return path + queryText(given(parameters));
 }
 
 /** Sends a request, and returns the JSON of the response. */
@@ -57,54 +77,36 @@ export async function request(path: string, sent: Sent = {}): Promise<Json> {
   return text === "" ? null : parse(text);
 }
 
-/** The headers that say who asks. */
-function identity(): Headers {
-  const headers = new Headers();
-  if (session.token !== "") headers.set("Authorization", `Bearer ${session.token}`);
-  // Headers are bytes: a name in another script is sent as UTF-8.
-  const tenant = String.fromCharCode(...new TextEncoder().encode(session.tenant));
-  if (tenant !== "") headers.set("Keyloom-Tenant", tenant);
-  return headers;
-}
-
 /** Sends a request, and returns the text of the response. */
 export async function send(path: string, sent: Sent = {}): Promise<string> {
-  const headers = identity();
-  if (sent.body !== undefined) headers.set("Content-Type", "application/json");
-  if (sent.version !== undefined) headers.set("If-Match", `"${sent.version}"`);
-  const body = sent.body === undefined ? null : stringify(sent.body);
-  const { method = "GET", signal = null } = sent;
-  let response: Response;
+  const { method = "GET", body, isKeyed = false, signal, version } = sent;
+  const call: Call = { method, path, isKeyed, ...(body === undefined ? {} : { body }) };
   try {
-    response = await fetch(path, { method, headers, body, signal, cache: "no-store" });
+    return await transport().text(call, { ...(signal && { signal }), ...(version !== undefined && { ifMatch: version }) });
   } catch (error) {
-    if (signal?.aborted) throw error;
-    throw new Problem(0, "unreachable", "The server cannot be reached: is it running?");
+    throw problem(error);
   }
-  const text = await response.text();
-  if (!response.ok) throw problem(response.status, text);
-  return text;
 }
 
-function problem(status: number, text: string): Problem {
-  let body: Json = null;
-  try {
-    body = parse(text);
-  } catch {
-    // Not of this server: a proxy, perhaps.
-  }
-  const of = isObject(body) ? body : {};
-  const errors = Array.isArray(of["errors"]) ? of["errors"].filter(isObject) : [];
-  const fields = errors.map((error) => ({ field: String(error["field"]), detail: String(error["detail"]) }));
-  return new Problem(status, String(of["code"] ?? status), String(of["detail"] ?? `Status ${status}.`), fields);
+/** What the user reads of an error. */
+function problem(error: unknown): unknown {
+  if (error instanceof NetworkError) return new Problem(0, "unreachable", "The server cannot be reached: is it running?");
+  if (!(error instanceof ApiError)) return error;
+  const { status, code, detail, errors } = error;
+  return new Problem(status, code === "unknown" ? String(status) : code, detail, errors);
 }
 
 /** An event of a stream. */
 export type StreamEvent = { name: string; id: string; data: Json };
 
+/** The result of a live query after an event; null if what was read is gone. */
+export function applied(body: Json, { name, id, data }: StreamEvent): Json {
+  return (appliedTo(body, { event: name, id, data: data as LiveData }) ?? null) as Json;
+}
+
 /**
  * Follows a stream of events until the signal aborts, with the headers that `EventSource` cannot send. After a
- * failure it goes on at the last event.
+ * failure it goes on at the last event, however often, unless the server refuses.
  */
 export async function follow(
   path: string,
@@ -113,51 +115,21 @@ export async function follow(
   receive: (event: StreamEvent) => void,
   say: (state: string) => void,
 ): Promise<void> {
-  let last = "";
-  for (let pause = 500; !signal.aborted; pause = Math.min(pause * 2, 10_000)) {
-    try {
-      const headers = identity();
-      headers.set("Accept", "text/event-stream");
-      if (last !== "") headers.set("Last-Event-ID", last);
-      const response = await fetch(url(path, parameters), { headers, signal, cache: "no-store" });
-      if (!response.ok || response.body === null) throw problem(response.status, await response.text());
-      say("connected");
-      pause = 500;
-      const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-      for (let text = ""; ; ) {
-        const { done, value } = await reader.read();
-        if (done) break;
-        text += value;
-        for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
-          const event = parsed(text.slice(0, end));
-          text = text.slice(end + 2);
-          if (event === undefined) continue;
-          last = event.id || last;
-          receive(event);
-        }
-      }
-    } catch (error) {
-      if (signal.aborted) return;
-      // These do not go away by trying again.
-      if (error instanceof Problem && error.status >= 400 && error.status < 500) {
-        say(error.message);
-        return;
-      }
+  let isFirst = true;
+  const watched: typeof fetch = async (address, options) => {
+    if (!isFirst) say("disconnected: trying again");
+    isFirst = false;
+    const response = await fetch(address, options);
+    if (response.ok) say("connected");
+    return response;
+  };
+  const call: Call = { method: "GET", path, query: given(parameters) };
+  try {
+    for await (const group of liveEvents(transport({ retries: Infinity, fetch: watched }), call, { signal })) {
+      for (const { event, id, data } of group) receive({ name: event, id, data: data as Json });
     }
-    say("disconnected: trying again");
-    await new Promise((resolve) => setTimeout(resolve, pause));
+  } catch (error) {
+    const refused = problem(error);
+    if (!signal.aborted) say(refused instanceof Error ? refused.message : String(refused));
   }
-}
-
-function parsed(text: string): StreamEvent | undefined {
-  const event = { name: "message", id: "", data: "" };
-  for (const line of text.split("\n")) {
-    const colon = line.indexOf(":");
-    if (colon <= 0) continue;
-    const [field, value] = [line.slice(0, colon), line.slice(colon + 1).replace(/^ /, "")];
-    if (field === "event") event.name = value;
-    if (field === "id") event.id = value;
-    if (field === "data") event.data += event.data === "" ? value : `\n${value}`;
-  }
-  return event.data === "" ? undefined : { ...event, data: parse(event.data) };
 }

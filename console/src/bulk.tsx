@@ -108,7 +108,7 @@ export function WholeList({ service, entity, list, path, query }: WholeProps) {
   if ((change === undefined && remove === undefined) || !isLimited) return null;
   const start = async (method: string, body?: Document) => {
     setStarted(undefined);
-    const answer = await request(url(path, query), body ? { method, body } : { method });
+    const answer = await request(url(path, query), { method, isKeyed: true, ...(body && { body }) });
     setProblem(undefined);
     setStarted(isObject(answer) ? shown(answer["state"]) : "");
   };

@@ -27,14 +27,14 @@ export function Detail({ service, entity, id }: Props) {
   const change = service.ofOne(entity, "PATCH");
   const remove = async () => {
     try {
-      await request(path, { method: "DELETE", version });
+      await request(path, { method: "DELETE", version, isKeyed: true });
       go(["entity", entity.name]);
     } catch (error) {
       setProblem(problemOf(error));
     }
   };
   const save = async (document: { [name: string]: Json }) => {
-    await request(path, { method: "PATCH", version, body: document });
+    await request(path, { method: "PATCH", version, isKeyed: true, body: document });
     setIsEditing(false);
     loaded.again();
   };
@@ -134,7 +134,7 @@ export function Create({ service, entity }: { service: Service; entity: Entity }
   const create = service.creating(entity);
   if (create?.body === undefined) return <Empty>This service does not let you create one.</Empty>;
   const save = async (document: { [name: string]: Json }) => {
-    const created = await request(create.path, { method: "POST", body: document });
+    const created = await request(create.path, { method: "POST", isKeyed: true, body: document });
     go(["entity", entity.name, isObject(created) ? String(created["id"]) : ""]);
   };
   return (

@@ -197,7 +197,7 @@ function Items({ service, entity, page, isLoading, again }: ItemsProps) {
     try {
       for (let start = 0; start < selected.length; start += CHANGES_MAX) {
         const some = selected.slice(start, start + CHANGES_MAX);
-        await request("/transaction", { method: "POST", body: { changes: some.map(change) } });
+        await request("/transaction", { method: "POST", isKeyed: true, body: { changes: some.map(change) } });
       }
       setProblem(undefined);
     } finally {

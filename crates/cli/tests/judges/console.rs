@@ -97,8 +97,11 @@ fn tables_and_their_heat_are_managed() {
 #[test]
 fn the_console_that_servers_include_is_what_its_sources_make() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = scratch("console-build");
-    installed(&folder, || {
+    // The sources include a part of generated clients from beside them.
+    let top = scratch("console-build");
+    let folder = top.join("console");
+    installed(&top, || {
+        std::fs::create_dir_all(&folder).unwrap();
         for name in ["package.json", "package-lock.json", ".npmrc"] {
             std::fs::copy(root.join("console").join(name), folder.join(name)).unwrap();
         }
@@ -111,7 +114,11 @@ fn the_console_that_servers_include_is_what_its_sources_make() {
         let entries = std::fs::read_dir(root.join("console").join(of)).unwrap();
         entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file())
     };
-    let others = ["package.json", "tsconfig.json"].map(|name| root.join("console").join(name));
+    let runtime = "crates/cli/src/client/typescript/runtime.ts";
+    std::fs::create_dir_all(top.join(runtime).parent().unwrap()).unwrap();
+    std::fs::copy(root.join(runtime), top.join(runtime)).unwrap();
+    let others =
+        ["client.mjs", "package.json", "tsconfig.json"].map(|name| root.join("console").join(name));
     for path in files("src").chain(files("src/dynamodb")).chain(others) {
         let to = path.strip_prefix(root.join("console")).unwrap();
         std::fs::copy(&path, folder.join(to)).unwrap();

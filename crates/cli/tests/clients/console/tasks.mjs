@@ -128,6 +128,25 @@ export async function use(page, { url, check, visit }) {
   await expect(page.getByText(/^Done: [\d,]+ rows in backup-/), 'the backup ends');
   await expect(page.getByRole('region', { name: 'Backups' }).locator('td.id', { hasText: /^backup-/ }), 'and is listed');
 
+  // A response that is lost: the request is sent again with its key, and takes effect once.
+  const keys = [];
+  await page.route(`${url}/tasks`, async (route) => {
+    if (route.request().method() !== 'POST') return route.continue();
+    keys.push(route.request().headers()['idempotency-key']);
+    if (keys.length > 1) return route.continue();
+    await route.fetch();
+    await route.abort();
+  });
+  await visit('#/create/task');
+  await page.getByLabel('name').fill('sent twice');
+  await page.getByLabel('tags').fill('room: cellar');
+  await page.getByLabel('name').press('Enter');
+  await expect(page.getByRole('button', { name: 'Edit' }), 'it is created and opened');
+  await page.unroute(`${url}/tasks`);
+  check(keys.length === 2 && keys[0] !== undefined && keys[0] === keys[1], `the keys are ${keys}`);
+  await visit('#/entity/task?list=list_task_all&tag=room%3Acellar&.total=true');
+  await expect(page.getByText('1 in total'), 'there is one');
+
   // The model: picture, declaration, errors with their lines, and what a change would do.
   await visit('#/model');
   await page.getByRole('link', { name: /^task.*2 lists/ }).focus();
