@@ -79,9 +79,10 @@ function Control({ service, parameter, given, set }: ControlProps) {
   const { name, required, description = "", explode } = parameter;
   const schema = service.resolved(parameter.schema);
   const choices = schema.enum ?? (schema.type === "boolean" ? [true, false] : undefined);
+  const title = spoken(name.replace(/^\$/, ""));
   const label = (
     <span>
-      {spoken(name.replace(/^\$/, ""))}
+      {title}
       {required && <em> required</em>}
     </span>
   );
@@ -137,10 +138,11 @@ function Control({ service, parameter, given, set }: ControlProps) {
         {help}
       </div>
     );
+  // The help is in the label, where a click on it leads to the input, and is its description, not its name.
   return (
     <label title={description}>
       {label}
-      {input(0)}
+      {input(0, required ? `${title} required` : title)}
       {help}
     </label>
   );

@@ -3,6 +3,7 @@
 // axe. What can be done is done by the steps of `console/SERVICE.mjs`, if there are any.
 
 import { existsSync } from 'node:fs';
+import { get } from 'node:http';
 import { chromium } from 'playwright-core';
 import { findings } from './axe.mjs';
 
@@ -51,6 +52,9 @@ async function visit(page, view) {
 async function loaded(page) {
   await page.waitForFunction(() => !/Loading…/.test(document.querySelector('main').textContent));
 }
+
+/** A page is one response, with its style and its script. */
+const BYTES_MAX = 100_000;
 
 /** More elements than any view has, whatever is stored: nobody reads a table of ten thousand rows. */
 const ELEMENTS_MAX = 8000;
@@ -117,17 +121,32 @@ async function inspect(all) {
   }
 }
 
-/** Layout shifts while the first view loads, as browsers measure them. */
-async function shift() {
+/** The bytes of a page as they are sent to browsers. */
+function sent(path) {
+  return new Promise((resolve, reject) => {
+    const answer = (response) => {
+      let bytes = 0;
+      response.on('data', (chunk) => { bytes += chunk.length; }).on('end', () => resolve({ bytes, encoding: response.headers['content-encoding'] }));
+    };
+    get(`${url}${path}`, { headers: { 'Accept-Encoding': 'gzip' } }, answer).on('error', reject);
+  });
+}
+
+/** The first view is small, and does not shift while it loads, as browsers measure it. */
+async function paint(view) {
+  const { bytes, encoding } = await sent(view === '/' ? '/' : '/console');
+  // A page of a few bytes is not compressed.
+  check(bytes < 1500 || encoding === 'gzip', `${view} is sent as ${encoding}`);
+  check(bytes < BYTES_MAX, `${view} has ${bytes} bytes`);
   const page = await open({ viewport: { width: 1280, height: 900 } });
   await page.addInitScript(() => {
     globalThis.shifted = 0;
     new PerformanceObserver((list) => list.getEntries().forEach((entry) => { globalThis.shifted += entry.value; })).observe({ type: 'layout-shift', buffered: true });
   });
-  await visit(page, '#/');
+  await visit(page, view);
   await page.waitForTimeout(300);
   const shifted = await page.evaluate(() => globalThis.shifted);
-  check(shifted < 0.05, `the page shifts by ${shifted} while it loads`);
+  check(shifted < 0.05, `${view} shifts by ${shifted} while it loads`);
   await page.close();
 }
 
@@ -139,7 +158,7 @@ try {
     token = await use(page, { url, check, all, elements: (view) => elements(page, view), visit: (view) => visit(page, view) });
   }
   await inspect(all);
-  await shift();
+  for (const view of ['#/', '/'].filter((view) => all.includes(view))) await paint(view);
   check(mishaps.length === 0, mishaps.join('\n'));
   console.log(`${all.length} views`);
 } catch (failure) {

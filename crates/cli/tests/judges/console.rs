@@ -42,6 +42,13 @@ fn a_service_with_tenants_is_managed() {
 }
 
 #[test]
+fn a_service_with_a_text_search_is_managed() {
+    let model = "[entity.article]\nfields.title = \"text\"\n\
+                 search.words = { fields = [\"title\"] }\nlist.all = { path = \"/articles\" }\n";
+    served("articles", model, None);
+}
+
+#[test]
 fn a_service_drawn_at_random_is_managed() {
     served("random", &draft(&mut Random::new(22)).text(), None);
 }

@@ -16,12 +16,37 @@ export async function use(page, { check, visit }) {
   });
   check(product !== undefined, 'somebody leads');
 
-  // The ids of products are in the sample comments.
-  const sample = await page.evaluate(async () => {
-    const model = await (await fetch('/model')).json();
-    return model.entities.length;
+  // Facets narrow the list to what they count: one by its control, one by a click on a value.
+  await visit(`#/entity/comment?list=list_comment_by_product&product=${encodeURIComponent(product)}&.total=true`);
+  const total = async () => Number((await page.locator('.total').textContent()).replace(/\D/g, ''));
+  const all = await total();
+  await page.getByText('Values in this list').click();
+  const five = page.getByRole('region', { name: 'rating', exact: true }).getByRole('button', { name: /^5/ });
+  const counted = Number((await five.locator('.number').textContent()).replace(/\D/g, ''));
+  check(counted > 0 && counted < all, `${counted} of ${all} are rated 5`);
+  await five.click();
+  await page.waitForFunction((counted) => Number(document.querySelector('.total').textContent.replace(/\D/g, '')) === counted, counted);
+  const ratings = () => page.getByRole('region', { name: /^A page of/ }).locator('tbody tr').evaluateAll((rows) => {
+    const at = [...document.querySelectorAll('main thead th')].findIndex((head) => head.textContent === 'rating');
+    return rows.map((row) => row.children[at].textContent);
   });
-  check(sample > 0, 'the model has entities');
+  check((await ratings()).every((rating) => rating === '5'), `what is shown is rated 5: ${await ratings()}`);
+
+  // A count is followed: it changes with what is counted.
+  await visit('#/numbers/comment/count_comment_by_product');
+  await page.getByLabel('product').fill(product);
+  await page.getByLabel('product').press('Enter');
+  const number = page.locator('dl.numbers dd').first();
+  const isCounted = (count) => page.waitForFunction((count) => Number(document.querySelector('dl.numbers dd')?.textContent.replace(/\D/g, '')) === count, count);
+  await expect(number, 'the count is shown');
+  await isCounted(all);
+  await page.getByLabel('live').check();
+  await expect(page.getByText(/^connected/), 'it is followed');
+  await page.evaluate(async (product) => {
+    const body = JSON.stringify({ product, language: 'en', rating: 5, body: 'one more' });
+    await fetch('/comments', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
+  }, product);
+  await isCounted(all + 1);
 
   // The first token: from then on the console asks for one, and forgets it on request.
   await visit('#/tokens');
