@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::join_all;
 use keyloom::{Db, Error, Filter, Record};
-use keyloom_store::{Answer, Store, UpdateItem};
+use keyloom_store::{Answer, MemoryStore, Store, UpdateItem};
 use keyloom_testkit::pausing::{go_on, pausing};
 use keyloom_testkit::{Front, InFront, ManualClock, Random};
 use keyloom_value::{Item, Value};
@@ -105,14 +105,33 @@ fn an_entity_follows_those_that_were_created_before() {
     }
 }
 
+/// A store that no other process has, as the embedded engine is one, with calls that can be interleaved.
+struct Alone(MemoryStore);
+
+impl Front for Alone {
+    fn behind(&self) -> &dyn Store {
+        &self.0
+    }
+
+    fn opening(&self) -> Option<u64> {
+        Some(1)
+    }
+}
+
+fn open_alone(clock: &ManualClock) -> Db {
+    let store = pausing(Arc::new(InFront(Alone(memory_store_at(clock)))));
+    let db = block_on(open_at(MODEL, store, clock));
+    assert!(!db.is_shared(), "it allocates blocks");
+    db
+}
+
 /// A process with a store of its own allocates blocks of ordinals. Two of them at once made whoever came later
 /// continue the lower one, behind the cursors of readers.
 #[test]
 fn an_entity_follows_those_before_in_a_store_of_one_process() {
     for seed in 0..60 {
         let (clock, mut random) = (ManualClock::default(), Random::new(seed));
-        let store = pausing(Arc::new(memory_store_at(&clock)));
-        let dbs = [block_on(open_at(MODEL, store, &clock))];
+        let dbs = [open_alone(&clock)];
         let answered = run(&dbs, &mut random);
         assert!(answered.len() > 20, "seed {seed}: {}", answered.len());
         check(&names(&dbs[0], None, 7), &answered);
@@ -123,9 +142,7 @@ fn an_entity_follows_those_before_in_a_store_of_one_process() {
 /// An import sends what a file has in the order of its lines.
 #[test]
 fn entities_that_are_sent_in_an_order_are_listed_in_it() {
-    let clock = ManualClock::default();
-    let store = pausing(Arc::new(memory_store_at(&clock)));
-    let db = block_on(open_at(MODEL, store, &clock));
+    let db = open_alone(&ManualClock::default());
     let create = |number: u32| {
         let db = &db;
         async move { db.create("task", &json!({ "name": format!("{number}"), "tags": {} })).await }
