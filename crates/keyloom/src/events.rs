@@ -65,4 +65,5 @@ pub(crate) use feed::Feed;
 pub(crate) use heartbeat::Heart;
 pub(crate) use lags::Lags;
 pub(crate) use lane::Lane;
+pub(crate) use pace::{QUICK_MS, events_ms_max};
 pub(crate) use worker::Worker;

@@ -33,5 +33,5 @@ mod pace;
 
 pub use follow::{Live, Moment};
 
+pub(crate) use feed::wait_for_changes;
 pub(crate) use hub::Hub;
-pub(crate) use pace::wait_for_changes;

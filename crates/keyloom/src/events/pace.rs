@@ -17,7 +17,7 @@ use crate::error::Error;
 /// How often to look where the process has the store for itself.
 const ALONE_MS: i64 = 15;
 /// How soon to look again on a shared store after something was found.
-const QUICK_MS: i64 = 250;
+pub(crate) const QUICK_MS: i64 = 250;
 /// The longest time between two looks for events: this for each read that a look takes, one for each
 /// shard and one for each consumer, within bounds.
 const READ_MS: i64 = 2_200;
@@ -160,10 +160,9 @@ impl Pace {
             Next::At(at_ms) => at_ms,
             Next::Idle => i64::MAX,
         };
-        let events_max_ms = READ_MS.saturating_mul(i64::from(work.reads));
         let (events_max_ms, jobs_max_ms) = match is_alone {
             true => (ALONE_MS, ALONE_MS),
-            false => (events_max_ms.clamp(EVENTS_MS_MIN, EVENTS_MS_MAX), JOBS_MS_MAX),
+            false => (events_ms_max(work.reads as usize), JOBS_MS_MAX),
         };
         state.events.slow_down(now_ms, events_max_ms);
         match look {
@@ -182,6 +181,12 @@ impl Pace {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The longest time between two looks for events that take this many requests.
+pub(crate) fn events_ms_max(reads: usize) -> i64 {
+    let reads = i64::try_from(reads).unwrap_or(i64::MAX);
+    READ_MS.saturating_mul(reads).clamp(EVENTS_MS_MIN, EVENTS_MS_MAX)
 }
 
 impl Rest {

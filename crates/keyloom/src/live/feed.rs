@@ -1,18 +1,20 @@
 //! Reads the change feed for all live reads of the process.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use keyloom_model::attribute::PARTITION;
 use keyloom_model::{Counter, OwnRow, RowName};
 use keyloom_query::{DeletionState, EntityChange, deletion_key};
-use keyloom_store::{Change, Error as StoreError, SeqNo};
+use keyloom_store::{Answer, Change, Error as StoreError, SeqNo};
 use keyloom_value::{Item, Value};
 
 use super::hub::{Found, Round};
-use super::pace::Pace;
+use super::pace::Read;
 use crate::db::{Shared, Snapshot};
 use crate::error::Error;
-use crate::events::{Feed, FeedChange, Position, RowsChange, row_name};
+use crate::events::{Feed, FeedChange, Position, QUICK_MS, RowsChange, row_name};
 use crate::schema::Schema;
 
 /// Maximum number of row changes per read of a shard.
@@ -26,9 +28,8 @@ impl FeedReader<'_> {
     /// Waits for its turn, then reads the feed until it is dropped. Returns only if that fails.
     pub(super) async fn run(self) -> Error {
         let _turn = self.shared.hub.reading.lock().await;
-        let mut pace = Pace::default();
         loop {
-            if let Err(error) = self.round(&mut pace).await {
+            if let Err(error) = self.round().await {
                 return error;
             }
         }
@@ -42,13 +43,28 @@ impl FeedReader<'_> {
         }
     }
 
-    async fn round(&self, pace: &mut Pace) -> Result<(), Error> {
+    /// Waits until there may be changes after a position: the store says so, or, if it cannot, the next read
+    /// is due.
+    async fn wait(&self, position: &Position) -> Result<(), Error> {
+        if let Some(told) = told(self.shared, position) {
+            return Ok(told.await?);
+        }
+        let Shared { clock, writes, hub, .. } = &**self.shared;
+        let left = || hub.rest(self.shared.now_ms(), writes.load(Ordering::Relaxed));
+        while let Some(rest) = left() {
+            clock.sleep(rest).await;
+            hub.note_rest(rest);
+        }
+        Ok(())
+    }
+
+    async fn round(&self) -> Result<(), Error> {
         let hub = &self.shared.hub;
         let (Some(mut position), _) = hub.progress() else {
             hub.begin(Feed::new(self.shared).newest_position().await?);
             return Ok(());
         };
-        pace.wait(self.shared, &position).await?;
+        self.wait(&position).await?;
         let (schema, before) = (self.shared.schema(), position.clone());
         // Before the feed is read, which then has everything that is in it.
         let snapshot = self.snapshot(&schema).await?;
@@ -59,7 +75,9 @@ impl FeedReader<'_> {
         });
         match read.await {
             Ok(is_full) => {
-                pace.note(is_full, position != before);
+                let (now_ms, shards) = (self.shared.now_ms(), position.0.len());
+                let has_changed = position != before;
+                hub.note(Read { now_ms, shards, is_full, has_changed });
                 let snapshot = snapshot.filter(|snapshot| {
                     !is_full && up_to(snapshot.store.as_of(), &mut found, &mut position)
                 });
@@ -141,8 +159,24 @@ fn is_sweep(change: &Change) -> bool {
     is_sweeping(&change.new) && !is_sweeping(&change.old)
 }
 
+/// Waits until there may be changes after a position.
+pub(crate) async fn wait_for_changes(shared: &Shared, position: &Position) -> Result<(), Error> {
+    match told(shared, position) {
+        Some(told) => Ok(told.await?),
+        None => {
+            shared.clock.sleep(Duration::from_millis(QUICK_MS.unsigned_abs())).await;
+            Ok(())
+        }
+    }
+}
+
+/// Ready once the store says that there may be changes; none if it cannot say that.
+fn told<'s>(shared: &'s Shared, position: &Position) -> Option<Answer<'s, ()>> {
+    only_seq(position).and_then(|seq| shared.store.when_changed(seq))
+}
+
 /// The position of a feed that has one shard.
-pub(super) fn only_seq(position: &Position) -> Option<SeqNo> {
+fn only_seq(position: &Position) -> Option<SeqNo> {
     let mut seqs = position.0.values();
     seqs.next().copied().filter(|_| seqs.next().is_none())
 }

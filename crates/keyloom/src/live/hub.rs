@@ -2,11 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use keyloom_query::{Dependencies, EntityChange, Topic};
 use keyloom_store::SeqNo;
 
 use super::alarm::Alarm;
+use super::pace::{Pace, Read};
 use crate::db::Snapshot;
 use crate::events::Position;
 use crate::schema::Schema;
@@ -41,6 +43,7 @@ struct State {
     waiting: BTreeMap<u64, Waiting>,
     by_topic: HashMap<Topic, Vec<u64>>,
     last_waiting: u64,
+    pace: Pace,
 }
 
 /// When a change happened.
@@ -165,6 +168,19 @@ impl Hub {
             state.forgotten = Some(At { seq, count: state.count });
         }
         state.position = Some(position);
+    }
+
+    /// How long to rest before the feed is read, if the store does not say when it changes; none if not at all.
+    pub(super) fn rest(&self, now_ms: i64, writes: u64) -> Option<Duration> {
+        self.lock().pace.left(now_ms, writes)
+    }
+
+    pub(super) fn note_rest(&self, rest: Duration) {
+        self.lock().pace.note_rest(rest);
+    }
+
+    pub(super) fn note(&self, read: Read) {
+        self.lock().pace.note(read);
     }
 
     /// Waits for changes that affect what was read. Those that are known already raise the alarm at

@@ -1,74 +1,58 @@
-//! When the feed is read: as soon as the store says that something has changed, or, if it cannot say
-//! that, at intervals.
+//! When the feed is read of a store that cannot say that something has changed: at intervals.
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use super::feed::only_seq;
-use crate::db::Shared;
-use crate::error::Error;
-use crate::events::Position;
+use crate::events::{QUICK_MS, events_ms_max};
 
-/// How often a feed is polled after a change. Each poll is a request for each shard, and a shard of
-/// DynamoDB can be read five times a second.
-const INTERVAL: Duration = Duration::from_millis(250);
-/// How often it is polled when nothing has changed for a while.
-const INTERVAL_MAX: Duration = Duration::from_secs(4);
-
-#[derive(Debug, Default)]
+/// The pace of a process. Whoever reads the feed for all keeps to it, however often that is somebody else.
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Pace {
-    rest: Duration,
-    /// How many writes this process had begun before the last read.
+    /// How long to rest after the last read.
+    rest_ms: i64,
+    read_ms: i64,
+    /// How long somebody has rested since, which a clock need not show.
+    rested_ms: i64,
+    /// How many writes this process had begun when it was asked last.
     writes: u64,
 }
 
 impl Pace {
-    /// Waits until there may be changes after a position.
-    pub(super) async fn wait(&mut self, shared: &Shared, position: &Position) -> Result<(), Error> {
-        match told(shared, position) {
-            Some(told) => Ok(told.await?),
-            None => {
-                self.rest(shared).await;
-                Ok(())
-            }
+    /// How long to rest before this is asked again; none if the feed is to be read now. Once this process has
+    /// begun to write, the rest is short: the feed follows a little later.
+    pub(super) fn left(&mut self, now_ms: i64, writes: u64) -> Option<Duration> {
+        if self.writes != writes {
+            (self.writes, self.rest_ms) = (writes, self.rest_ms.min(QUICK_MS));
         }
+        let passed_ms = now_ms.saturating_sub(self.read_ms).max(self.rested_ms);
+        let left_ms = self.rest_ms.saturating_sub(passed_ms).min(QUICK_MS);
+        let left_ms = u64::try_from(left_ms).ok().filter(|left_ms| *left_ms > 0);
+        left_ms.map(Duration::from_millis)
     }
 
-    /// Sleeps, but not long once this process has begun to write: the feed follows a little later.
-    async fn rest(&mut self, shared: &Shared) {
-        let mut slept = Duration::ZERO;
-        while slept < self.rest {
-            shared.clock.sleep(INTERVAL).await;
-            slept += INTERVAL;
-            if shared.writes.load(Ordering::Relaxed) != self.writes {
-                self.rest = INTERVAL;
-            }
-        }
-        self.writes = shared.writes.load(Ordering::Relaxed);
+    pub(super) fn note_rest(&mut self, rest: Duration) {
+        self.rested_ms += i64::try_from(rest.as_millis()).unwrap_or(QUICK_MS);
     }
 
-    /// Decides how long to rest after a read.
-    pub(super) fn note(&mut self, is_full: bool, has_changed: bool) {
-        self.rest = match (is_full, has_changed) {
-            (true, _) => Duration::ZERO,
-            (false, true) => INTERVAL,
-            (false, false) => (self.rest * 2).clamp(INTERVAL, INTERVAL_MAX),
+    /// Decides how long to rest after a read: at most as long as the workers of an idle process, whose looks
+    /// take as many requests.
+    pub(super) fn note(&mut self, read: Read) {
+        let Read { now_ms, shards, is_full, has_changed } = read;
+        (self.read_ms, self.rested_ms) = (now_ms, 0);
+        self.rest_ms = match (is_full, has_changed) {
+            (true, _) => 0,
+            (false, true) => QUICK_MS,
+            (false, false) => (self.rest_ms * 2).clamp(QUICK_MS, events_ms_max(shards)),
         };
     }
 }
 
-/// Waits until there may be changes after a position.
-pub(crate) async fn wait_for_changes(shared: &Shared, position: &Position) -> Result<(), Error> {
-    match told(shared, position) {
-        Some(told) => Ok(told.await?),
-        None => {
-            shared.clock.sleep(INTERVAL).await;
-            Ok(())
-        }
-    }
-}
-
-/// Ready once the store says that there may be changes; none if it cannot say that.
-fn told<'s>(shared: &'s Shared, position: &Position) -> Option<keyloom_store::Answer<'s, ()>> {
-    only_seq(position).and_then(|seq| shared.store.when_changed(seq))
+/// A read of the feed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Read {
+    pub(super) now_ms: i64,
+    /// How many shards were read, each by a request.
+    pub(super) shards: usize,
+    /// Whether there may be more at once.
+    pub(super) is_full: bool,
+    pub(super) has_changed: bool,
 }

@@ -24,6 +24,8 @@ use crate::world::{Naive, Readable, Thing, World};
 
 /// Maximum number of steps of a history.
 const STEPS: usize = 40;
+/// How long a shared store is not looked at, at most.
+const FEED_MS: u64 = 4_000;
 /// How many live reads there are at a time.
 const LIVES: usize = 8;
 
@@ -73,6 +75,9 @@ fn run(count: u32, store: impl Fn(&ManualClock) -> Arc<dyn Store>) {
             take_step(&mut world, &mut random);
             if random.chance(1, 4) {
                 block_on(world.db.settle_scores()).expect("scores are settled");
+            }
+            if db.is_shared() {
+                world.advance(FEED_MS);
             }
             followed.iter_mut().for_each(|followed| followed.check(&world));
             if let Some((tenant, question)) = draw(&world.naive, &mut random) {
@@ -473,10 +478,11 @@ fn a_live_read_whose_changes_are_gone_reads_again_once() {
 fn a_leaderboard_is_read_again_when_its_scores_are_settled() {
     const VOTES: &str = "[entity.vote]\nid = 'given'\nfields.party = 'text'\n\
                          board.best = { of = 'party', shards = 4 }\n";
-    let store = shared_store(&ManualClock::new());
-    let db = block_on(open(VOTES, store));
+    let clock = ManualClock::new();
+    let db = block_on(open_at(VOTES, shared_store(&clock), &clock));
     let mut live = db.live();
     let mut read = || {
+        clock.advance_ms(500);
         let moment = live.next().now_or_never()?.expect("it is read");
         let page = block_on(moment.db.board("best").read()).expect("a board is read");
         Some((page.items.len(), page.is_settling))
