@@ -9,6 +9,11 @@ use super::streams::Streams;
 use crate::Limits;
 use crate::fair::Pool;
 
+/// How many live queries may run without a client: of all clients, and of one. Beyond that, a query ends with its last
+/// client: otherwise somebody who follows one after the other could have any number of them run.
+const LINGERING_MAX: usize = 256;
+const LINGERING_PER_CLIENT_MAX: usize = 64;
+
 /// The limits of a server, and their current use.
 #[derive(Debug)]
 pub(crate) struct Edge {
@@ -16,6 +21,8 @@ pub(crate) struct Edge {
     pub(crate) connections: Arc<Connections>,
     pub(crate) body_memory: Arc<BodyMemory>,
     pub(crate) streams: Arc<Streams>,
+    /// Live queries that run without a client. Here, so that a model that is reloaded has no others.
+    pub(crate) lingering: Arc<Streams>,
     /// Runs requests that take long.
     pub(crate) pool: Pool,
 }
@@ -34,7 +41,8 @@ impl Edge {
         let connections = Arc::new(Connections::new(total, of_client));
         let body_memory = Arc::new(BodyMemory::new(limits.bodies_bytes));
         let streams = Arc::new(Streams::new(limits.streams, limits.streams_per_client));
-        Edge { limits, connections, body_memory, streams, pool: Pool::default() }
+        let lingering = Arc::new(Streams::new(LINGERING_MAX, LINGERING_PER_CLIENT_MAX));
+        Edge { limits, connections, body_memory, streams, lingering, pool: Pool::default() }
     }
 }
 

@@ -1,4 +1,5 @@
-//! The open change streams: how many one client and all clients may have.
+//! The open streams: how many one client and all clients may have. Live queries that run without a client are
+//! counted in the same way.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

@@ -10,7 +10,7 @@ use hyper::HeaderMap;
 use keyloom::User;
 use keyloom::live::{Live, Moment};
 use prometheus_client::metrics::gauge::Gauge;
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::super::call::Call;
@@ -28,16 +28,10 @@ const GAP: Duration = Duration::from_millis(10);
 /// How long a query runs after its last client has gone, so that one that reconnects finds it.
 const LINGER: Duration = Duration::from_secs(30);
 
-/// How many queries may run without a client. Beyond that, a query ends with its last client: otherwise somebody who
-/// follows one after the other could have any number of them run.
-const LINGERING_MAX: usize = 256;
-
 /// The queries that are followed.
 #[derive(Debug)]
 pub(crate) struct LiveQueries {
     running: Mutex<HashMap<Key, Arc<LiveQuery>>>,
-    /// One permit for each that may run without a client.
-    lingering: Semaphore,
     count: Gauge,
 }
 
@@ -63,7 +57,7 @@ pub(super) struct Followed {
 impl LiveQueries {
     /// None yet. The gauge counts them.
     pub(crate) fn new(count: Gauge) -> LiveQueries {
-        LiveQueries { running: Mutex::default(), lingering: Semaphore::new(LINGERING_MAX), count }
+        LiveQueries { running: Mutex::default(), count }
     }
 
     /// Follows the query of a call; starts it if nobody follows it yet.
@@ -171,11 +165,12 @@ impl Runner {
         }
     }
 
-    /// Waits until nobody has followed the query for a while.
+    /// Waits until nobody has followed the query for a while. It counts as one of whoever has started it.
     async fn abandoned(&self) {
+        let origin = &self.call.origin;
         loop {
             self.query.shown.closed().await;
-            let Ok(_place) = self.service.live.lingering.try_acquire() else { return };
+            let Some(_permit) = origin.edge.lingering.enter(origin.ip()) else { return };
             sleep(LINGER).await;
             if self.query.shown.receiver_count() == 0 {
                 return;
