@@ -22,16 +22,19 @@
 //!
 //! Reads of a moment note what they depend on ([`keyloom_query::Dependencies`]). One caller at a time
 //! reads the change feed for all live reads of the process (`feed.rs`) and looks up whom a change
-//! affects (`hub.rs`); nobody else does anything. There is no queue: who is slow reads later, and less
+//! affects (`hub.rs`); nobody else does anything. Whoever follows the feed itself ([`Changes`]) has what was
+//! read for them (`listeners.rs`). There is no queue: who is slow reads later, and less
 //! often.
 
 mod alarm;
+mod changes;
 mod feed;
 mod follow;
 mod hub;
+mod listeners;
 mod pace;
 
+pub use changes::Changes;
 pub use follow::{Live, Moment};
 
-pub(crate) use feed::wait_for_changes;
 pub(crate) use hub::Hub;

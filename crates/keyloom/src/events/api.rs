@@ -1,7 +1,5 @@
 //! The methods of [`Db`] for events and jobs. Each delegates to the type that does the work.
 
-use std::sync::atomic::Ordering;
-
 use keyloom_store::FeedStart;
 
 use super::backlog::BacklogReader;
@@ -12,7 +10,6 @@ use super::jobs::Jobs;
 use super::{Backlog, Event, EventPage, Handlers, Job, Next, Position, Work};
 use crate::answer::Answer;
 use crate::db::Db;
-use crate::live::wait_for_changes;
 use crate::record::Record;
 
 impl Db {
@@ -104,38 +101,6 @@ impl Db {
     /// DynamoDB, where every look for changes is a request.
     pub fn is_shared(&self) -> bool {
         self.shared.store.opening().is_none()
-    }
-
-    /// Waits until there may be changes after a position. On a store that cannot tell, such as DynamoDB, that
-    /// is after a quarter of a second.
-    ///
-    /// ```
-    /// # use std::sync::Arc;
-    /// # use keyloom::Db;
-    /// # use keyloom_store::{MemoryStore, SystemClock};
-    /// # use serde_json::json;
-    /// # let model = "[entity.task]\nfields.name = \"text\"";
-    /// # pollster::block_on(async {
-    /// # let db = Db::open(model, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await?;
-    /// let start = db.newest_position().await?;
-    /// db.create("task", &json!({ "name": "cook" })).await?;
-    /// // Something has changed already.
-    /// db.wait_for_changes(&start).await?;
-    /// assert_eq!(db.events(&start, 100).await?.events.len(), 1);
-    /// # Ok::<(), keyloom::Error>(())
-    /// # }).expect("the example runs");
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// If the store fails.
-    pub fn wait_for_changes<'a>(&'a self, after: &'a Position) -> Answer<'a, ()> {
-        Box::pin(async move { wait_for_changes(&self.shared, after).await })
-    }
-
-    /// Returns how many writes of entities this process has begun.
-    pub fn writes_begun(&self) -> u64 {
-        self.shared.writes.load(Ordering::Relaxed)
     }
 
     /// Moves a consumer to the oldest change that is kept or behind the newest, whatever it has

@@ -108,6 +108,22 @@ impl Event {
         Ok(RowsChange::of(schema, at)?.map(|change| Event::new(schema, at, change)))
     }
 
+    /// Converts a row change to an event that readers of the feed see: of any tenant, and not of a job.
+    /// Reading continues after it at the position, which moves past it.
+    pub(crate) fn in_feed(
+        schema: &Arc<Schema>,
+        at: FeedChange<'_>,
+        position: &mut Position,
+    ) -> Result<Option<Event>, Error> {
+        let Some(mut event) = Event::of(schema, at)? else { return Ok(None) };
+        if event.entity_id(schema) == schema.model().jobs() {
+            return Ok(None);
+        }
+        position.0.insert(at.shard.clone(), at.change.seq);
+        event.position = position.clone();
+        Ok(Some(event))
+    }
+
     /// Whether the database of a tenant, or of all, has the entity.
     pub(crate) fn is_seen_by(&self, tenant: Option<&Value>) -> bool {
         match (tenant, &self.tenant) {

@@ -10,7 +10,6 @@ use super::shard_order::ShardOrder;
 use super::{Event, Position};
 use crate::db::Shared;
 use crate::error::Error;
-use crate::schema::Schema;
 
 /// A page of events, the oldest first.
 ///
@@ -113,12 +112,8 @@ impl<'s> Feed<'s> {
         let schema = self.shared.schema();
         let (mut next, mut events) = (read.after.clone(), vec![]);
         let advanced = self.advance(&mut next, read.limit, |at, position| {
-            let Some(mut event) = Event::of(&schema, at)? else { return Ok(()) };
-            if read.selects(&event, &schema) {
-                position.0.insert(at.shard.clone(), at.change.seq);
-                event.position = position.clone();
-                events.push(event);
-            }
+            let event = Event::in_feed(&schema, at, position)?;
+            events.extend(event.filter(|event| event.is_seen_by(read.tenant)));
             Ok(())
         });
         let is_full = advanced.await?;
@@ -156,13 +151,6 @@ impl<'s> Feed<'s> {
         }
         order.trim(position);
         Ok(is_full)
-    }
-}
-
-impl ReadEvents<'_> {
-    fn selects(&self, event: &Event, schema: &Schema) -> bool {
-        let is_job = event.entity_id(schema) == schema.model().jobs();
-        event.is_seen_by(self.tenant) && !is_job
     }
 }
 

@@ -18,6 +18,10 @@ impl Alarm {
         self.waker.wake();
     }
 
+    pub(super) fn lower(&self) {
+        self.is_raised.store(false, Ordering::Release);
+    }
+
     /// Waits until it is raised.
     pub(super) async fn wait(&self) {
         poll_fn(|context| {

@@ -2,23 +2,22 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use keyloom_model::attribute::PARTITION;
 use keyloom_model::{Counter, OwnRow, RowName};
 use keyloom_query::{DeletionState, EntityChange, deletion_key};
-use keyloom_store::{Answer, Change, Error as StoreError, SeqNo};
+use keyloom_store::{Change, Error as StoreError, SeqNo};
 use keyloom_value::{Item, Value};
 
 use super::hub::{Found, Round};
 use super::pace::Read;
 use crate::db::{Shared, Snapshot};
 use crate::error::Error;
-use crate::events::{Feed, FeedChange, Position, QUICK_MS, RowsChange, row_name};
+use crate::events::{Event, Feed, FeedChange, Position, RowsChange, row_name};
 use crate::schema::Schema;
 
 /// Maximum number of row changes per read of a shard.
-const PAGE_LIMIT: usize = 1024;
+pub(super) const PAGE_LIMIT: usize = 1024;
 
 pub(super) struct FeedReader<'f> {
     pub(super) shared: &'f Arc<Shared>,
@@ -46,10 +45,10 @@ impl FeedReader<'_> {
     /// Waits until there may be changes after a position: the store says so, or, if it cannot, the next read
     /// is due.
     async fn wait(&self, position: &Position) -> Result<(), Error> {
-        if let Some(told) = told(self.shared, position) {
+        let Shared { store, clock, writes, hub, .. } = &**self.shared;
+        if let Some(told) = only_seq(position).and_then(|seq| store.when_changed(seq)) {
             return Ok(told.await?);
         }
-        let Shared { clock, writes, hub, .. } = &**self.shared;
         let left = || hub.rest(self.shared.now_ms(), writes.load(Ordering::Relaxed));
         while let Some(rest) = left() {
             clock.sleep(rest).await;
@@ -68,9 +67,14 @@ impl FeedReader<'_> {
         let (schema, before) = (self.shared.schema(), position.clone());
         // Before the feed is read, which then has everything that is in it.
         let snapshot = self.snapshot(&schema).await?;
-        let mut found = vec![];
-        let read = Feed::new(self.shared).advance(&mut position, PAGE_LIMIT, |at, _| {
+        let (mut found, mut events) = (vec![], hub.has_listeners().then(Vec::new));
+        let read = Feed::new(self.shared).advance(&mut position, PAGE_LIMIT, |at, position| {
             found.extend(found_in(&schema, at));
+            // Whoever reads again what is not known finds out why.
+            events = events.take().and_then(|mut events| {
+                events.extend(Event::in_feed(&schema, at, position).ok()?);
+                Some(events)
+            });
             Ok(())
         });
         match read.await {
@@ -81,7 +85,10 @@ impl FeedReader<'_> {
                 let snapshot = snapshot.filter(|snapshot| {
                     !is_full && up_to(snapshot.store.as_of(), &mut found, &mut position)
                 });
-                hub.pass_on(Round { schema, found, position, snapshot });
+                if let (Some(events), Some(seq)) = (&mut events, only_seq(&position)) {
+                    events.retain(|event| only_seq(&event.position) <= Some(seq));
+                }
+                hub.pass_on(Round { schema, found, events, position, snapshot });
                 Ok(())
             }
             Err(error) if is_lost(&error) => {
@@ -157,22 +164,6 @@ fn is_sweep(change: &Change) -> bool {
         matches!(state, Some(Ok(DeletionState::Sweeping)))
     };
     is_sweeping(&change.new) && !is_sweeping(&change.old)
-}
-
-/// Waits until there may be changes after a position.
-pub(crate) async fn wait_for_changes(shared: &Shared, position: &Position) -> Result<(), Error> {
-    match told(shared, position) {
-        Some(told) => Ok(told.await?),
-        None => {
-            shared.clock.sleep(Duration::from_millis(QUICK_MS.unsigned_abs())).await;
-            Ok(())
-        }
-    }
-}
-
-/// Ready once the store says that there may be changes; none if it cannot say that.
-fn told<'s>(shared: &'s Shared, position: &Position) -> Option<Answer<'s, ()>> {
-    only_seq(position).and_then(|seq| shared.store.when_changed(seq))
 }
 
 /// The position of a feed that has one shard.

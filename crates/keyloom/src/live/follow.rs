@@ -55,10 +55,10 @@ enum Woken {
 }
 
 /// Keeps the feed being read.
-struct Following(Arc<Shared>);
+pub(super) struct Following(Arc<Shared>);
 
 impl Following {
-    fn new(shared: Arc<Shared>) -> Following {
+    pub(super) fn new(shared: Arc<Shared>) -> Following {
         shared.hub.enter();
         Following(shared)
     }
@@ -75,8 +75,13 @@ impl Db {
     ///
     /// The [module](crate::live) has an example.
     pub fn live(&self) -> Live {
-        let db = Db { snapshot: None, watch: None, noted: None, ..self.clone() };
+        let db = self.without_moment();
         Live { last: None, _following: Following::new(db.shared.clone()), db }
+    }
+
+    /// The same database, as of no moment.
+    pub(super) fn without_moment(&self) -> Db {
+        Db { snapshot: None, watch: None, noted: None, ..self.clone() }
     }
 }
 

@@ -8,9 +8,10 @@ use keyloom_query::{Dependencies, EntityChange, Topic};
 use keyloom_store::SeqNo;
 
 use super::alarm::Alarm;
+use super::listeners::{Heard, Listeners};
 use super::pace::{Pace, Read};
 use crate::db::Snapshot;
-use crate::events::Position;
+use crate::events::{Event, EventPage, Position};
 use crate::schema::Schema;
 
 /// How many changes are remembered for those who have read before them and wait after them.
@@ -44,6 +45,7 @@ struct State {
     by_topic: HashMap<Topic, Vec<u64>>,
     last_waiting: u64,
     pace: Pace,
+    listeners: Listeners,
 }
 
 /// When a change happened.
@@ -124,6 +126,8 @@ pub(super) struct Found {
 pub(super) struct Round {
     pub(super) schema: Arc<Schema>,
     pub(super) found: Vec<Found>,
+    /// The events in it, if somebody listens, and they are known.
+    pub(super) events: Option<Vec<Event>>,
     /// Where to continue.
     pub(super) position: Position,
     /// A snapshot at that position, if the store has snapshots and all until then was read.
@@ -157,17 +161,46 @@ impl Hub {
         (state.position.clone(), state.count)
     }
 
-    /// Sets where reading the feed begins, unless it has begun.
-    pub(super) fn begin(&self, position: Position) {
+    /// Sets where reading the feed begins, unless it has begun. Returns whether it had not.
+    pub(super) fn begin(&self, position: Position) -> bool {
         let mut state = self.lock();
         if state.position.is_some() {
-            return;
+            return false;
         }
         if std::mem::take(&mut state.is_lost) {
             let seq = position.0.values().copied().max().unwrap_or(SeqNo(0));
             state.forgotten = Some(At { seq, count: state.count });
         }
         state.position = Some(position);
+        true
+    }
+
+    /// Passes on events to one more, from the position that is returned; none if reading has not begun.
+    pub(super) fn listen(&self, alarm: &Arc<Alarm>) -> Option<(u64, Position)> {
+        let mut state = self.lock();
+        let position = state.position.clone()?;
+        Some((state.listeners.add(alarm.clone()), position))
+    }
+
+    /// The same for one for whom events were lost.
+    pub(super) fn listen_again(&self, id: u64) -> Option<Position> {
+        let mut state = self.lock();
+        let position = state.position.clone()?;
+        state.listeners.resume(id);
+        Some(position)
+    }
+
+    pub(super) fn listen_no_more(&self, id: u64) {
+        self.lock().listeners.remove(id);
+    }
+
+    pub(super) fn has_listeners(&self) -> bool {
+        !self.lock().listeners.is_empty()
+    }
+
+    /// What a listener has not heard yet.
+    pub(super) fn heard(&self, id: u64) -> Heard {
+        self.lock().listeners.take(id)
     }
 
     /// How long to rest before the feed is read, if the store does not say when it changes; none if not at all.
@@ -205,7 +238,7 @@ impl Hub {
 
     /// Passes on what was read: alarms those whom it affects.
     pub(super) fn pass_on(&self, round: Round) {
-        let Round { schema, found, position, snapshot } = round;
+        let Round { schema, found, events, position, snapshot } = round;
         let mut state = self.lock();
         let mut affected = BTreeSet::new();
         for Found { seq, change } in found {
@@ -224,6 +257,10 @@ impl Hub {
             waiting.missed.contained_in(snapshot.as_ref());
             waiting.alarm.raise();
         }
+        if state.position.as_ref() != Some(&position) {
+            let page = |events| EventPage { events, ..EventPage::empty(position.clone()) };
+            state.listeners.pass_on(events.map(page));
+        }
         state.position = Some(position);
     }
 
@@ -231,6 +268,7 @@ impl Hub {
     pub(super) fn start_over(&self) {
         let mut state = self.lock();
         state.waiting.values_mut().for_each(Waiting::alarm_of_unknown);
+        state.listeners.pass_on(None);
         // Those who are reading at the moment read again, too.
         state.count += 1;
         state.recent.clear();

@@ -26,6 +26,7 @@ mod evolutions;
 mod extremes;
 mod facet_bounds;
 mod folding;
+mod following;
 mod heartbeats;
 mod histories;
 mod hostile;

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use keyloom::events::{Effects, Handlers, Position};
+use keyloom::live::Changes;
 use keyloom::{Change, Clock, Db};
 use keyloom_testkit::Random;
 use keyloom_value::{Item, Value};
@@ -92,6 +93,20 @@ async fn follow(
     seen
 }
 
+/// Follows the feed with all who share it.
+async fn follow_shared(mut changes: Changes, total: usize) -> BTreeMap<String, Vec<i64>> {
+    let (mut seen, mut count) = (BTreeMap::new(), 0);
+    while count < total {
+        let page = changes.next().await.unwrap().expect("nothing is missed");
+        for event in page.events.iter().filter(|event| event.entity == "note") {
+            let n = event.new.as_ref().and_then(|new| new.get("n")?.as_n()?.to_i64());
+            seen.entry(event.id.clone()).or_insert_with(Vec::new).push(n.unwrap());
+            count += 1;
+        }
+    }
+    seen
+}
+
 async fn work_until(db: &Db, handlers: &Handlers, clock: &impl Clock, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Relaxed) {
         let work = db.work(handlers).await.unwrap();
@@ -122,9 +137,11 @@ fn changes_of_an_entity_stay_in_order_while_shards_split() {
         databases.push(table.one(connection.open(MODEL)));
     }
     let newest = table.one(databases[0].newest_position()).unwrap();
+    let changes = table.one(databases[2].changes()).unwrap();
     let (written, handlers) = (Written::default(), [following(), following()]);
     let (is_over, ended) = (AtomicBool::new(false), AtomicUsize::new(0));
     let (clock, followed) = (&table.clock, Mutex::new(BTreeMap::new()));
+    let shared = Mutex::new(BTreeMap::new());
     let total = WRITERS * WRITES;
     let mut tasks: Vec<Task<'_>> = vec![];
     for writer in 0..WRITERS {
@@ -138,6 +155,9 @@ fn changes_of_an_entity_stay_in_order_while_shards_split() {
     for (db, handlers) in databases.iter().zip(&handlers) {
         tasks.push(Box::pin(work_until(db, handlers, clock, &is_over)));
     }
+    tasks.push(Box::pin(async {
+        *shared.lock().unwrap() = follow_shared(changes, total).await;
+    }));
     tasks.push(Box::pin(async {
         let seen = follow(&databases[2], clock, newest, |count| count >= total).await;
         *followed.lock().unwrap() = seen;
@@ -159,6 +179,7 @@ fn changes_of_an_entity_stay_in_order_while_shards_split() {
     table.run(tasks);
     let written = written.into_inner().unwrap();
     assert_eq!(followed.into_inner().unwrap(), written, "as a reader saw them");
+    assert_eq!(shared.into_inner().unwrap(), written, "as one saw them for whom they were read");
     for (note, expected) in &written {
         let trail = table.one(databases[0].get("trail", note)).unwrap().unwrap();
         assert_eq!(numbers(trail.get("seen")), *expected, "as the consumer handled {note}");

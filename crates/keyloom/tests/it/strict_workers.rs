@@ -153,6 +153,62 @@ fn an_idle_process_makes_less_than_one_request_a_second_and_wakes_up() {
     assert_eq!(posted.len(), 5, "{posted:?}");
 }
 
+/// Live reads and those who follow the feed share one reader.
+#[test]
+fn an_idle_process_with_live_reads_makes_less_than_one_request_a_second_and_wakes_up() {
+    let table = table();
+    let (idle, other) = (Process::start(&table, MODEL), Process::start(&table, MODEL));
+    let clock = &table.clock;
+    let (read, heard) = (Mutex::new([None, None]), Mutex::new(vec![]));
+    let mut tasks: Vec<Task<'_>> = vec![Box::pin(idle.live(clock))];
+    for number in 0..2 {
+        let (idle, read, heard) = (&idle, &read, &heard);
+        tasks.push(Box::pin(async move {
+            let mut live = idle.db.live();
+            while read.lock().unwrap()[number] != Some(5) {
+                let page = live.next().await.unwrap().db.get("page", "a").await.unwrap();
+                let n = page.and_then(|page| page.get("n")?.as_n()?.to_i64());
+                read.lock().unwrap()[number] = n;
+            }
+        }));
+        tasks.push(Box::pin(async move {
+            let mut changes = idle.db.changes().await.unwrap();
+            for _ in 0..6 {
+                while changes.next().await.unwrap().expect("it is known").events.is_empty() {}
+                heard.lock().unwrap().push(clock.now().0);
+            }
+        }));
+    }
+    tasks.push(Box::pin(async {
+        let put = async |n: i64| {
+            other.db.put("page", "a", &json!({ "n": n })).await.unwrap();
+            clock.now().0
+        };
+        clock.sleep(Duration::from_secs(1)).await;
+        put(0).await;
+        clock.sleep(Duration::from_secs(120)).await;
+        let before = idle.connection.requests();
+        clock.sleep(Duration::from_secs(600)).await;
+        let requests = idle.connection.requests() - before;
+        assert!(requests < 600, "{requests} in ten minutes: {:?}", idle.connection.counts());
+        let mut delays = vec![];
+        for n in 1..=5 {
+            let (at, expected) = (put(n).await, 2 + 2 * usize::try_from(n).unwrap());
+            while heard.lock().unwrap().len() < expected
+                || *read.lock().unwrap() != [Some(n), Some(n)]
+            {
+                clock.sleep(Duration::from_millis(50)).await;
+            }
+            delays.push(clock.now().0 - at);
+            clock.sleep(Duration::from_millis(300)).await;
+        }
+        assert_eq!(heard.lock().unwrap().len(), 12);
+        assert!(delays[0] <= 25_000 && delays[1..].iter().all(|ms| *ms <= 4_000), "{delays:?}");
+        idle.kill();
+    }));
+    table.run(tasks);
+}
+
 /// What this process writes itself it does not wait for, however long it has been idle.
 #[test]
 fn a_process_notices_its_own_writes_soon() {

@@ -114,12 +114,15 @@ async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply,
     call.check_parameters(&[ENTITY, AFTER])?;
     let entities = chosen_entities(call, &state.model, followed)?;
     let signal = state.change_signal.clone();
-    let (after, is_newest) = match position(call)? {
-        Some(after) => (after, false),
-        None => (signal.newest_position().await?, true),
+    let (after, begun) = match position(call)? {
+        Some(after) => (after, None),
+        None => {
+            let begun = signal.begin().await?;
+            (begun.newest_position().await?, Some(begun))
+        }
     };
     // Before the first read, so that no change between the two is missed.
-    let changes = signal.subscribe(Some(&after).filter(|_| is_newest));
+    let changes = signal.subscribe(begun);
     // An error of the first read is a response of its own; later errors can only end the stream.
     let first = call.db.events(&after, PAGE_LIMIT).await?;
     if call.method == Method::HEAD {
@@ -225,7 +228,7 @@ impl Stream {
                     Woken::Quiet if self.reads_left > 0 => self.reads_left -= 1,
                     // Includes the position, so that a client that reconnects reads less.
                     Woken::Quiet => {
-                        // Whoever polls the feed for all streams is no further.
+                        // Whoever follows the feed for all streams is no further.
                         self.is_full = !self.signal.is_at(&self.position);
                         return Some(format!("id: {}\n: nothing new\n\n", self.position).into());
                     }
@@ -251,11 +254,11 @@ impl Stream {
     /// Returns the next events after a position: what was read for all streams, if this one has
     /// everything before that.
     async fn next_page(&mut self, position: &Position) -> Result<EventPage, Error> {
-        let polled = self.changes.borrow_and_update().polled.clone();
-        let Some(polled) = polled.filter(|polled| polled.after == *position) else {
+        let read = self.changes.borrow_and_update().read.clone();
+        let Some(read) = read.filter(|read| read.after == *position) else {
             return self.db.events(position, PAGE_LIMIT).await;
         };
-        let mut page = polled.page.clone();
+        let mut page = read.page.clone();
         page.events.retain(|event| self.db.sees(event));
         // What follows was read, or is being read.
         page.is_full = false;

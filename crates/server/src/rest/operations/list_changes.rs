@@ -71,7 +71,7 @@ async fn run(state: &State, call: &Call, followed: &[EntityId]) -> Result<Reply,
     let limit = call.limit()?.unwrap_or(PAGE) as usize;
     let page = match resumed_after(call)? {
         Some(after) => call.db.events(&after, PAGE_LIMIT).await?,
-        None => EventPage::empty(state.change_signal.newest_position().await?),
+        None => EventPage::empty(state.change_signal.begin().await?.newest_position().await?),
     };
     let EventPage { events, next, is_full, .. } = page;
     let mut events: Vec<Event> =
