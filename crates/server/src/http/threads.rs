@@ -23,6 +23,9 @@ const TICK: Duration = Duration::from_secs(10);
 /// How long the end waits for connections that are not at an await point.
 const END_TIME: Duration = Duration::from_secs(5);
 
+#[cfg(test)]
+mod tests;
+
 /// The threads. Dropping them ends the connections that they serve.
 #[derive(Debug)]
 pub(crate) struct Threads(Vec<Thread>);

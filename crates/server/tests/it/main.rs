@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod crowding;
+mod dropped;
 mod http_client;
 mod json_memory;
 mod limits;
