@@ -69,7 +69,8 @@ impl Stream {
     }
 
     pub(crate) fn next_or_end(&mut self) -> Option<Told> {
-        loop {
+        // Of those without an event, the first says how to reconnect, and another one comes every 15 seconds.
+        for _ in 0..4 {
             let lines = self.block()?;
             let part = |name: &str| {
                 let line = lines.iter().find_map(|line| line.strip_prefix(name));
@@ -81,6 +82,7 @@ impl Stream {
                 return Some(Told { id, name, data: serde_json::from_str(&data).unwrap() });
             }
         }
+        panic!("the stream goes on without events");
     }
 }
 

@@ -15,7 +15,7 @@ use super::ask::Ask;
 use super::changes::{Stream, Told};
 use super::served::{Door, Served, Setup, engine};
 
-const MODEL: &str = r#"
+pub(super) const MODEL: &str = r#"
 [entity.task]
 id = "given"
 tenant = "team"
@@ -36,7 +36,7 @@ fields.text = "text"
 "#;
 
 /// Paths of every kind of query.
-const QUERIES: [&str; 13] = [
+pub(super) const QUERIES: [&str; 13] = [
     "/folders/a/tasks?limit=3",
     "/folders/a/tasks?limit=100",
     "/folders/b/tasks?limit=2&reverse=true",
@@ -53,7 +53,7 @@ const QUERIES: [&str; 13] = [
 ];
 
 /// A followed query: what a client shows.
-struct Client {
+pub(super) struct Client {
     path: &'static str,
     stream: Stream,
     body: Json,
@@ -108,17 +108,32 @@ fn items(body: &mut Json) -> &mut Vec<Json> {
 
 impl Client {
     /// Connects again, as somebody who was interrupted at any event.
-    fn reconnect(&mut self, served: &Served, token: &str) {
+    pub(super) fn reconnect(&mut self, served: &Served, token: &str) {
         let again = live(self.path, token).header("Last-Event-ID", &self.id);
         self.stream = Stream::open(served, &again);
     }
 
-    fn open(served: &Served, path: &'static str, token: &str) -> Client {
+    pub(super) fn open(served: &Served, path: &'static str, token: &str) -> Client {
         let mut stream = Stream::open(served, &live(path, token));
         let first = stream.next_or_end().expect("a page");
         assert_eq!(first.name, "page", "{path}");
         let body = first.data["body"].clone();
         Client { path, stream, results: vec![body.clone()], body, id: first.id, shown: 0 }
+    }
+
+    /// Reads events until what the query returns now is shown. Returns how many.
+    pub(super) fn settle(&mut self, served: &Served, token: &str) -> usize {
+        let (last, mut count) = (get(served, self.path, token), 0);
+        while self.body != last {
+            let told = self.stream.next_or_end();
+            let told = told.unwrap_or_else(|| {
+                panic!("{}: {} is shown instead of {last}", self.path, self.body)
+            });
+            apply(&mut self.body, &told);
+            self.id = told.id;
+            count += 1;
+        }
+        count
     }
 
     /// Reads events until the last result is shown. Each that is shown on the way is one of the results,
@@ -145,7 +160,7 @@ fn get(served: &Served, path: &str, token: &str) -> Json {
 }
 
 /// A random change of a few tasks and notes. Many are refused.
-fn change(db: &Db, random: &mut Random) {
+pub(super) fn change(db: &Db, random: &mut Random) {
     let id = format!("t{}", random.below(7));
     let task = json!({
         "id": id, "folder": random.pick(&["a", "a", "b"]), "state": random.pick(&["open", "done"]),

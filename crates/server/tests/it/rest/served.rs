@@ -40,6 +40,8 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     pub(crate) tls: Option<TlsFiles>,
     pub(crate) store: fn(&ManualClock) -> Arc<dyn Store>,
+    /// A store that others may have open, too, instead of the one above.
+    pub(crate) opened: Option<Arc<dyn Store>>,
     /// An engine whose metrics are collected, instead of the store.
     pub(crate) engine: Option<Arc<Engine>>,
     /// Where administrators may back up the engine.
@@ -57,12 +59,13 @@ impl Setup {
         let (own, closed, cors_origins) = (vec![], &[][..], &[][..]);
         let (tls, engine, store) = (None, None, reference as fn(&ManualClock) -> Arc<dyn Store>);
         let issuers = vec![];
-        let backup_folder = None;
+        let (backup_folder, opened) = (None, None);
         Setup {
             door,
             limits,
             tls,
             store,
+            opened,
             engine,
             backup_folder,
             own,
@@ -92,9 +95,10 @@ impl Served {
     pub(crate) fn start(model: &str, setup: Setup) -> Served {
         log::start();
         let clock = ManualClock::new();
-        let store = match &setup.engine {
-            Some(engine) => engine.clone(),
-            None => (setup.store)(&clock),
+        let store = match (&setup.engine, setup.opened) {
+            (Some(engine), _) => engine.clone(),
+            (None, Some(store)) => store,
+            (None, None) => (setup.store)(&clock),
         };
         let open_tokens = || {
             let clock = Arc::new(clock.clone());
