@@ -24,7 +24,7 @@ use crate::world::{Naive, Readable, Thing, World};
 
 /// Maximum number of steps of a history.
 const STEPS: usize = 40;
-/// How long a shared store is not looked at, at most.
+/// How long a store that does not say when it changes is not looked at, at most.
 const FEED_MS: u64 = 4_000;
 /// How many live reads there are at a time.
 const LIVES: usize = 8;
@@ -70,13 +70,14 @@ fn run(count: u32, store: impl Fn(&ManualClock) -> Arc<dyn Store>) {
             true => block_on(open_at(&draft.text(), world.store.clone(), &clock)),
             false => world.db.clone(),
         };
+        let says_when_it_changes = world.store.when_changed(SeqNo(0)).is_some();
         let mut followed: Vec<Followed> = vec![];
         for _ in 0..steps {
             take_step(&mut world, &mut random);
             if random.chance(1, 4) {
                 block_on(world.db.settle_scores()).expect("scores are settled");
             }
-            if db.is_shared() {
+            if !says_when_it_changes {
                 world.advance(FEED_MS);
             }
             followed.iter_mut().for_each(|followed| followed.check(&world));

@@ -167,7 +167,7 @@ impl Runner {
 
     /// Waits until nobody has followed the query for a while. It counts as one of whoever has started it.
     async fn abandoned(&self) {
-        let origin = &self.call.origin;
+        let origin = &self.call.exchange.origin;
         loop {
             self.query.shown.closed().await;
             let Some(_permit) = origin.edge.lingering.enter(origin.ip()) else { return };
