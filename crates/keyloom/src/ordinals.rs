@@ -8,7 +8,7 @@
 //! Either way, an entity that is created after another was answered has the greater ordinal, and in one
 //! process those that ask for ordinals one after the other get them in this order.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -38,17 +38,18 @@ pub(crate) struct Ordinals {
 struct Supply {
     left: Range<u64>,
     portion: u64,
-    /// Those who found none left, in the order in which they asked: they are served before others.
-    waiting: Vec<Arc<OnceLock<u64>>>,
+    /// Those who found too few left, in the order in which they asked: they are served before others.
+    waiting: VecDeque<Arc<Claim>>,
     /// Whoever holds it allocates the next block. With two blocks at once, whoever comes later could get
     /// the rest of the lower one.
     turn: Arc<TurnMutex<()>>,
 }
 
-/// An ordinal, or a place in the queue for one.
-enum Taken {
-    Ordinal(u64),
-    Waiting(Arc<OnceLock<u64>>, Arc<TurnMutex<()>>),
+/// Ordinals for all entities of a transaction, which follow one another as far as possible.
+#[derive(Debug)]
+struct Claim {
+    count: usize,
+    served: Mutex<Vec<u64>>,
 }
 
 /// The creates of one kind and tenant that wait for ordinals.
@@ -74,17 +75,21 @@ pub(crate) struct AllocationRow<'a> {
 }
 
 impl Ordinals {
-    /// Returns the next ordinal of a kind and tenant, for a process that has the store to itself.
-    pub(crate) async fn next(&self, row: AllocationRow<'_>) -> Result<u64, Error> {
-        let (own, turn) = match self.supply(row.key, Supply::take) {
-            Taken::Ordinal(ordinal) => return Ok(ordinal),
-            Taken::Waiting(own, turn) => (own, turn),
-        };
+    /// Returns this many ordinals of a kind and tenant, for a process that has the store to itself.
+    pub(crate) async fn take(
+        &self,
+        row: AllocationRow<'_>,
+        count: usize,
+    ) -> Result<Vec<u64>, Error> {
+        let (claim, turn) = self.supply(row.key, |supply| supply.claim(count));
+        if let Some(ordinals) = claim.complete() {
+            return Ok(ordinals);
+        }
         loop {
             let _turn = turn.lock().await;
             // Whoever had the turn before has served all who waited.
-            if let Some(ordinal) = own.get() {
-                return Ok(*ordinal);
+            if let Some(ordinals) = claim.complete() {
+                return Ok(ordinals);
             }
             let portion = self.supply(row.key, Supply::grow);
             let first = row.allocate(portion).await?;
@@ -118,34 +123,45 @@ impl Ordinals {
 }
 
 impl Supply {
-    fn take(&mut self) -> Taken {
+    /// Takes what is left, if nobody waits, and queues for the rest.
+    fn claim(&mut self, count: usize) -> (Arc<Claim>, Arc<TurnMutex<()>>) {
         debug_assert!(self.waiting.is_empty() || self.left.is_empty(), "those who wait come first");
-        match self.left.next() {
-            Some(ordinal) => Taken::Ordinal(ordinal),
-            None => {
-                let own = Arc::new(OnceLock::new());
-                self.waiting.push(own.clone());
-                Taken::Waiting(own, self.turn.clone())
-            }
+        let claim = Arc::new(Claim { count, served: Mutex::default() });
+        if claim.serve(&mut self.left) > 0 {
+            self.waiting.push_back(claim.clone());
         }
+        (claim, self.turn.clone())
     }
 
     /// Returns the size of the next block: enough for all who wait.
     fn grow(&mut self) -> u64 {
         self.portion = (self.portion * 2).clamp(PORTION_MIN, PORTION_MAX);
-        self.portion.max(self.waiting.len() as u64)
+        self.portion.max(self.waiting.iter().map(|claim| claim.count as u64).sum())
     }
 
     /// Takes a new block, and serves those who wait. What somebody gets who has given up is lost.
     fn fill(&mut self, block: Range<u64>) {
         debug_assert!(self.left.is_empty() && self.left.end <= block.start, "blocks ascend");
         self.left = block;
-        let size = usize::try_from(self.left.end - self.left.start).unwrap_or(usize::MAX);
-        let served = self.waiting.len().min(size);
-        for (own, ordinal) in self.waiting.drain(..served).zip(&mut self.left) {
-            // Nobody else serves whom this one has taken out of the queue.
-            let _ = own.set(ordinal);
+        while self.waiting.front().is_some_and(|claim| claim.serve(&mut self.left) == 0) {
+            self.waiting.pop_front();
         }
+    }
+}
+
+impl Claim {
+    /// Takes as many ordinals as it lacks. Returns how many it lacks still.
+    fn serve(&self, left: &mut Range<u64>) -> usize {
+        let mut served = lock(&self.served);
+        let lacking = self.count - served.len();
+        served.extend(left.take(lacking));
+        self.count - served.len()
+    }
+
+    /// All of its ordinals, in ascending order, once it has them.
+    fn complete(&self) -> Option<Vec<u64>> {
+        let mut served = lock(&self.served);
+        (served.len() == self.count).then(|| std::mem::take(&mut *served))
     }
 }
 

@@ -161,15 +161,12 @@ impl<'a> WriteContext<'a> {
         }
         for (key, images) in new {
             let row = AllocationRow { store: self.store, table: self.table, key: &key };
-            if self.fence.is_some() {
-                let ordinals = self.ordinals.allocate(row, images.len() as u64).await?;
-                for (image, ordinal) in images.into_iter().zip(ordinals) {
-                    image.ordinal = Some(ordinal);
-                }
-            } else {
-                for image in images {
-                    image.ordinal = Some(self.ordinals.next(row).await?);
-                }
+            let ordinals = match self.fence {
+                Some(_) => self.ordinals.allocate(row, images.len() as u64).await?.collect(),
+                None => self.ordinals.take(row, images.len()).await?,
+            };
+            for (image, ordinal) in images.into_iter().zip(ordinals) {
+                image.ordinal = Some(ordinal);
             }
         }
         Ok(())

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use futures_util::future::join_all;
-use keyloom::{Db, Error, Filter, Record};
+use futures_util::stream::{self, StreamExt};
+use keyloom::{Db, Entry, Error, Existing, Filter, Record};
 use keyloom_store::{Answer, MemoryStore, Store, UpdateItem};
 use keyloom_testkit::pausing::{go_on, pausing};
 use keyloom_testkit::{Front, InFront, ManualClock, Random};
@@ -139,18 +140,30 @@ fn an_entity_follows_those_before_in_a_store_of_one_process() {
     }
 }
 
-/// An import sends what a file has in the order of its lines.
+/// An import has up to 64 transactions of several entities under way, which it sends in the order of the lines.
 #[test]
 fn entities_that_are_sent_in_an_order_are_listed_in_it() {
+    const LINES: u32 = 3_000;
     let db = open_alone(&ManualClock::default());
-    let create = |number: u32| {
+    let import = |number: u32| {
+        let entry = |number: u32| Entry {
+            entity: "task".to_owned(),
+            tenant: None,
+            id: number.to_string(),
+            fields: Item::from_iter([
+                ("name".into(), Value::from(number.to_string())),
+                ("tags".into(), Value::M(Item::new())),
+            ]),
+        };
+        let entries = (number..LINES.min(number + 7)).map(entry).collect();
         let db = &db;
-        async move { db.create("task", &json!({ "name": format!("{number}"), "tags": {} })).await }
+        async move { db.import(entries, Existing::Keep).await }
     };
-    for created in block_on(join_all((0..400).map(create))) {
-        created.expect("a task");
+    let transactions = stream::iter((0..LINES).step_by(7).map(import)).buffered(64);
+    for imported in block_on(transactions.collect::<Vec<_>>()) {
+        imported.expect("they are imported");
     }
-    let expected: Vec<String> = (0..400).map(|number| number.to_string()).collect();
+    let expected: Vec<String> = (0..LINES).map(|number| number.to_string()).collect();
     assert_eq!(names(&db, None, 1000), expected);
 }
 
