@@ -133,8 +133,10 @@ impl Supply {
         (claim, self.turn.clone())
     }
 
-    /// Returns the size of the next block: enough for all who wait.
+    /// Returns the size of the next block: enough for all who wait. Those who have given up, because they were
+    /// dropped or nothing could be allocated for them, no longer do.
     fn grow(&mut self) -> u64 {
+        self.waiting.retain(|claim| Arc::strong_count(claim) > 1);
         self.portion = (self.portion * 2).clamp(PORTION_MIN, PORTION_MAX);
         self.portion.max(self.waiting.iter().map(|claim| claim.count as u64).sum())
     }
