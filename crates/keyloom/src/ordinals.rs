@@ -6,7 +6,9 @@
 //! the order of creation: one process would go on in an old block after another had begun a new one. There,
 //! every create allocates its own, and those of one process that wait at the same time allocate together.
 //! Either way, an entity that is created after another was answered has the greater ordinal, and in one
-//! process those that ask for ordinals one after the other get them in this order.
+//! process those that ask for ordinals one after the other get them in this order. So a create that was begun
+//! must be polled or dropped: one that is neither keeps those of its kind and tenant that come after it
+//! waiting.
 
 use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
@@ -87,7 +89,7 @@ impl Ordinals {
         }
         loop {
             let _turn = turn.lock().await;
-            // Whoever had the turn before has served all who waited.
+            // Whoever had the turn before has served all who waited then.
             if let Some(ordinals) = claim.complete() {
                 return Ok(ordinals);
             }
@@ -177,9 +179,9 @@ impl Queue {
             return Ok(*first);
         }
         let mut served = std::mem::take(&mut *lock(&self.waiting));
-        // Who allocated for this one may have failed, or been dropped: it waits no more.
+        // Who allocated for this one may have failed, or been dropped: it waits no more, and asked before them.
         if !served.iter().any(|other| Arc::ptr_eq(other, &waiter)) {
-            served.push(waiter.clone());
+            served.insert(0, waiter.clone());
         }
         let mut free = row.allocate(served.iter().map(|waiter| waiter.count).sum()).await?;
         let mut first = free;

@@ -3,12 +3,12 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use futures_util::future::join_all;
 use futures_util::stream::{self, StreamExt};
 use keyloom::{Db, Entry, Error, Existing, Filter, Record};
-use keyloom_store::{Answer, MemoryStore, Store, UpdateItem};
+use keyloom_store::{Answer, Error as StoreError, MemoryStore, Store, UpdateItem};
 use keyloom_testkit::pausing::{go_on, pausing};
 use keyloom_testkit::{Front, InFront, ManualClock, Random};
 use keyloom_value::{Item, Value};
@@ -165,6 +165,54 @@ fn entities_that_are_sent_in_an_order_are_listed_in_it() {
     }
     let expected: Vec<String> = (0..LINES).map(|number| number.to_string()).collect();
     assert_eq!(names(&db, None, 1000), expected);
+}
+
+/// A store that no other process has. Until it is repaired, it fails updates outside of transactions.
+struct Broken {
+    store: Alone,
+    is_repaired: Arc<AtomicBool>,
+    /// The first ordinal that is not allocated.
+    next: Arc<AtomicU64>,
+}
+
+impl Front for Broken {
+    fn behind(&self) -> &dyn Store {
+        self.store.behind()
+    }
+
+    fn opening(&self) -> Option<u64> {
+        self.store.opening()
+    }
+
+    fn update(&self, update: UpdateItem) -> Answer<'_, Option<Item>> {
+        Box::pin(async move {
+            if !self.is_repaired.load(Ordering::Relaxed) {
+                return Err(StoreError::Closed);
+            }
+            let image = self.behind().update(update).await?;
+            let next = image.as_ref().and_then(|row| row.get("next")?.as_n()?.to_i64());
+            self.next.store(next.unwrap().unsigned_abs(), Ordering::Relaxed);
+            Ok(image)
+        })
+    }
+}
+
+/// A block is for the creates that wait. Those that have failed before do not.
+#[test]
+fn creates_that_have_failed_get_no_ordinals() {
+    let clock = ManualClock::default();
+    let (is_repaired, next): (Arc<AtomicBool>, Arc<AtomicU64>) = Default::default();
+    let store = Alone(memory_store_at(&clock));
+    let broken = Broken { store, is_repaired: is_repaired.clone(), next: next.clone() };
+    let db = block_on(open_at(MODEL, Arc::new(InFront(broken)), &clock));
+    let create = || block_on(db.create("task", &json!({ "name": "a", "tags": {} })));
+    for _ in 0..10_000 {
+        create().expect_err("the store fails");
+    }
+    is_repaired.store(true, Ordering::Relaxed);
+    create().expect("a task");
+    let next = next.load(Ordering::Relaxed);
+    assert!((1..=5_000).contains(&next), "{next}");
 }
 
 /// Counts the rows that are updated outside of transactions, which ordinals are allocated by.
