@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures_util::future::{Either, select};
 
 use super::alarm::Alarm;
-use super::feed::{FeedReader, PAGE_LIMIT};
+use super::feed::{FeedReader, PAGE_LIMIT, is_lost};
 use super::follow::Following;
 use super::listeners::Heard;
 use crate::answer::Answer;
@@ -21,8 +21,6 @@ pub struct Changes {
     db: Db,
     /// The position after everything that was returned.
     position: Position,
-    /// Whether nothing had happened after it when it was determined.
-    is_newest: bool,
     id: u64,
     alarm: Arc<Alarm>,
     _following: Following,
@@ -46,6 +44,7 @@ impl Db {
     /// let page = changes.next().await?.expect("nothing was missed");
     /// assert_eq!(page.events[0].id, task.id());
     /// assert_eq!(changes.position(), &page.next);
+    /// assert_eq!(changes.newest_position().await?, page.next);
     /// # Ok::<(), keyloom::Error>(())
     /// # }).expect("the example runs");
     /// ```
@@ -58,15 +57,14 @@ impl Db {
             let db = self.without_moment();
             let (following, alarm) =
                 (Following::new(db.shared.clone()), Arc::new(Alarm::default()));
-            let mut is_newest = false;
             let (id, position) = loop {
                 if let Some(begun) = db.shared.hub.listen(&alarm) {
                     break begun;
                 }
                 let newest = Feed::new(&db.shared).newest_position().await?;
-                is_newest = db.shared.hub.begin(newest);
+                db.shared.hub.begin(newest);
             };
-            Ok(Changes { position, is_newest, id, alarm, _following: following, db })
+            Ok(Changes { position, id, alarm, _following: following, db })
         })
     }
 }
@@ -79,8 +77,8 @@ impl Changes {
         &self.position
     }
 
-    /// Returns the position after everything that has happened. It is derived from the current one: reading
-    /// on from there leads to the positions of the next pages.
+    /// Returns the position after everything that had happened when it was called. It is read from the current
+    /// one, which reading on from there leads to, too, unless that is no longer kept.
     ///
     /// [`Db::changes`] has an example.
     ///
@@ -88,19 +86,31 @@ impl Changes {
     ///
     /// If the store fails.
     pub async fn newest_position(&self) -> Result<Position, Error> {
-        let mut position = self.position.clone();
-        let mut may_be_more = !self.is_newest;
-        while may_be_more {
-            let read = Feed::new(&self.db.shared);
-            may_be_more = read.advance(&mut position, PAGE_LIMIT, |_, _| Ok(())).await?;
+        let feed = Feed::new(&self.db.shared);
+        let (mut position, called_ms) = (self.position.clone(), self.db.shared.now_ms());
+        loop {
+            let (mut is_any, mut is_later) = (false, false);
+            let read = feed.advance(&mut position, PAGE_LIMIT, |at, _| {
+                (is_any, is_later) = (true, is_later || at.change.at.0 > called_ms.unsigned_abs());
+                Ok(())
+            });
+            match read.await {
+                // A page can end before the feed does, and a feed that others write to does not end.
+                Ok(_) if is_any && !is_later => {}
+                Ok(_) => return Ok(position),
+                Err(error) if is_lost(&error) => return feed.newest_position().await,
+                Err(error) => return Err(error),
+            }
         }
-        Ok(position)
     }
 
-    /// Waits for changes, and returns their events: those that [`Db::events`] returns, too. None if there may
-    /// be changes that are not known: somebody took too long to ask for them, or one cannot be read. Read
-    /// them by [`Db::events`] from the position before; this goes on after them. A dropped call loses
+    /// Waits for changes, and returns their events: those that [`Db::events`] returns, too. A dropped call loses
     /// nothing.
+    ///
+    /// None if there may be changes that are not known: somebody took too long to ask for them, this began
+    /// while they were being read, or one cannot be read. This goes on after them. Read them by
+    /// [`Db::events`] from the position before: pages that begin where one of those ends follow it, and
+    /// until there is one, the others are read in the same way.
     ///
     /// [`Db::changes`] has an example.
     ///
@@ -113,12 +123,11 @@ impl Changes {
                 Heard::Page(page) => {
                     let mut page = Arc::unwrap_or_clone(page);
                     page.events.retain(|event| self.db.sees(event));
-                    self.advance(page.next.clone());
+                    self.position = page.next.clone();
                     return Ok(Some(page));
                 }
                 Heard::Unknown => {
-                    let position = self.begin_again().await?;
-                    self.advance(position);
+                    self.position = self.begin_again().await?;
                     return Ok(None);
                 }
                 Heard::Nothing => self.wait().await?,
@@ -137,10 +146,6 @@ impl Changes {
         }
     }
 
-    fn advance(&mut self, position: Position) {
-        (self.position, self.is_newest) = (position, false);
-    }
-
     async fn wait(&self) -> Result<(), Error> {
         let shared = &self.db.shared;
         let read_feed = FeedReader { shared }.run();
@@ -154,7 +159,7 @@ impl Changes {
 
 impl Drop for Changes {
     fn drop(&mut self) {
-        self.db.shared.hub.listen_no_more(self.id);
+        self.db.shared.hub.stop_listening(self.id);
     }
 }
 

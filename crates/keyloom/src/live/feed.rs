@@ -1,7 +1,9 @@
-//! Reads the change feed for all live reads of the process.
+//! Reads the change feed for everybody in the process who follows it.
 
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::task::Poll;
 
 use keyloom_model::attribute::PARTITION;
 use keyloom_model::{Counter, OwnRow, RowName};
@@ -16,8 +18,9 @@ use crate::error::Error;
 use crate::events::{Event, Feed, FeedChange, Position, RowsChange, row_name};
 use crate::schema::Schema;
 
-/// Maximum number of row changes per read of a shard.
-pub(super) const PAGE_LIMIT: usize = 1024;
+/// Maximum number of row changes per read of a shard: as many as DynamoDB returns at once, so that a page with
+/// fewer is the last one there, too.
+pub(super) const PAGE_LIMIT: usize = 1000;
 
 pub(super) struct FeedReader<'f> {
     pub(super) shared: &'f Arc<Shared>,
@@ -28,8 +31,11 @@ impl FeedReader<'_> {
     pub(super) async fn run(self) -> Error {
         let _turn = self.shared.hub.reading.lock().await;
         loop {
-            if let Err(error) = self.round().await {
-                return error;
+            match self.round().await {
+                // Those for whom it was read take it before there is more than is kept for them.
+                Ok(is_full) if is_full => yield_once().await,
+                Ok(_) => {}
+                Err(error) => return error,
             }
         }
     }
@@ -57,11 +63,12 @@ impl FeedReader<'_> {
         Ok(())
     }
 
-    async fn round(&self) -> Result<(), Error> {
+    /// Returns whether there may be more at once.
+    async fn round(&self) -> Result<bool, Error> {
         let hub = &self.shared.hub;
         let (Some(mut position), _) = hub.progress() else {
             hub.begin(Feed::new(self.shared).newest_position().await?);
-            return Ok(());
+            return Ok(false);
         };
         self.wait(&position).await?;
         let (schema, before) = (self.shared.schema(), position.clone());
@@ -89,11 +96,11 @@ impl FeedReader<'_> {
                     events.retain(|event| only_seq(&event.position) <= Some(seq));
                 }
                 hub.pass_on(Round { schema, found, events, position, snapshot });
-                Ok(())
+                Ok(is_full)
             }
             Err(error) if is_lost(&error) => {
                 hub.start_over();
-                Ok(())
+                Ok(false)
             }
             Err(error) => Err(error),
         }
@@ -101,16 +108,33 @@ impl FeedReader<'_> {
 }
 
 /// Leaves out what comes after a snapshot: it is read again. Returns whether the position is that of the
-/// snapshot then.
+/// snapshot then. It is not if the feed was read less far: a relaxed store shows commits before they are
+/// synced, and adds them to the feed afterwards.
 fn up_to(as_of: Option<SeqNo>, found: &mut Vec<Found>, position: &mut Position) -> bool {
     let (Some(as_of), Some(seq)) = (as_of, only_seq(position)) else { return false };
+    if as_of > seq {
+        return false;
+    }
     found.retain(|found| found.seq <= as_of);
-    position.0.values_mut().for_each(|at| *at = as_of.min(seq));
+    position.0.values_mut().for_each(|at| *at = as_of);
     true
 }
 
+/// Lets others go on, whatever a store needs to wait for.
+async fn yield_once() {
+    let mut has_yielded = false;
+    poll_fn(|context| match std::mem::replace(&mut has_yielded, true) {
+        true => Poll::Ready(()),
+        false => {
+            context.waker().wake_by_ref();
+            Poll::Pending
+        }
+    })
+    .await;
+}
+
 /// Whether the feed cannot be continued at the position.
-fn is_lost(error: &Error) -> bool {
+pub(super) fn is_lost(error: &Error) -> bool {
     matches!(
         error,
         Error::Store(

@@ -20,7 +20,7 @@ const RECENT_MAX: usize = 4096;
 const GATHERED_MAX: usize = 32;
 const GATHERED_BYTES_MAX: usize = 64 << 10;
 
-/// The live reads of a process.
+/// The live reads of a process, and those who follow the change feed itself.
 #[derive(Debug, Default)]
 pub(crate) struct Hub {
     state: Mutex<State>,
@@ -30,7 +30,7 @@ pub(crate) struct Hub {
 
 #[derive(Debug, Default)]
 struct State {
-    /// How many live reads there are, waiting or not. Without any, the feed is not read.
+    /// How many of both there are, waiting or not. Without any, the feed is not read.
     followers: usize,
     /// How far the feed was read.
     position: Option<Position>,
@@ -161,18 +161,17 @@ impl Hub {
         (state.position.clone(), state.count)
     }
 
-    /// Sets where reading the feed begins, unless it has begun. Returns whether it had not.
-    pub(super) fn begin(&self, position: Position) -> bool {
+    /// Sets where reading the feed begins, unless it has begun.
+    pub(super) fn begin(&self, position: Position) {
         let mut state = self.lock();
         if state.position.is_some() {
-            return false;
+            return;
         }
         if std::mem::take(&mut state.is_lost) {
             let seq = position.0.values().copied().max().unwrap_or(SeqNo(0));
             state.forgotten = Some(At { seq, count: state.count });
         }
         state.position = Some(position);
-        true
     }
 
     /// Passes on events to one more, from the position that is returned; none if reading has not begun.
@@ -190,7 +189,7 @@ impl Hub {
         Some(position)
     }
 
-    pub(super) fn listen_no_more(&self, id: u64) {
+    pub(super) fn stop_listening(&self, id: u64) {
         self.lock().listeners.remove(id);
     }
 

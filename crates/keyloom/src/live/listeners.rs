@@ -6,8 +6,9 @@ use std::sync::Arc;
 use super::alarm::Alarm;
 use crate::events::EventPage;
 
-/// How many events are kept for one who does not take them.
-const EVENTS_MAX: usize = 1024;
+/// How many events are kept for one who does not take them, and how many pages, most of which can be empty: any
+/// row that changes moves the position.
+const KEPT_MAX: usize = 1024;
 
 #[derive(Debug, Default)]
 pub(super) struct Listeners {
@@ -19,6 +20,8 @@ pub(super) struct Listeners {
 struct Listener {
     alarm: Arc<Alarm>,
     pages: VecDeque<Arc<EventPage>>,
+    /// The number of pages and of their events.
+    kept: usize,
     /// Whether more was read than is in the pages.
     is_lost: bool,
 }
@@ -36,7 +39,7 @@ pub(super) enum Heard {
 impl Listeners {
     pub(super) fn add(&mut self, alarm: Arc<Alarm>) -> u64 {
         self.last += 1;
-        let listener = Listener { alarm, pages: VecDeque::new(), is_lost: false };
+        let listener = Listener { alarm, pages: VecDeque::new(), kept: 0, is_lost: false };
         self.all.insert(self.last, listener);
         self.last
     }
@@ -63,6 +66,7 @@ impl Listeners {
             return Heard::Unknown;
         };
         let page = listener.pages.pop_front();
+        listener.kept -= page.as_deref().map_or(0, kept);
         if listener.pages.is_empty() {
             listener.alarm.lower();
         }
@@ -80,19 +84,22 @@ impl Listeners {
 
 impl Listener {
     fn add(&mut self, page: Option<Arc<EventPage>>) {
-        let events = |pages: &VecDeque<Arc<EventPage>>| -> usize {
-            pages.iter().map(|page| page.events.len()).sum()
-        };
         match page {
             _ if self.is_lost => {}
-            Some(page) if self.pages.is_empty() || events(&self.pages) < EVENTS_MAX => {
+            Some(page) if self.kept < KEPT_MAX => {
+                self.kept += kept(&page);
                 self.pages.push_back(page);
             }
             Some(_) | None => {
                 self.pages.clear();
-                self.is_lost = true;
+                (self.kept, self.is_lost) = (0, true);
             }
         }
         self.alarm.raise();
     }
+}
+
+/// What a page counts for.
+fn kept(page: &EventPage) -> usize {
+    1 + page.events.len()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use keyloom::Db;
-use keyloom::events::{Event, Position};
+use keyloom::events::{Event, Job, Position};
 use keyloom::live::Changes;
 use keyloom_store::Store;
 use keyloom_testkit::{ManualClock, Random};
@@ -123,6 +123,39 @@ fn followers_get_every_event_of_their_tenant_once_and_in_order() {
     for seed in 0..20 {
         follow(Arc::new(memory_store_at(&ManualClock::new())), seed);
         follow(Arc::new(engine_at(&ManualClock::new())), seed);
+    }
+}
+
+/// What changes without an event moves the position, too: the row of a job.
+#[test]
+fn a_follower_who_asks_too_late_is_told_also_of_changes_without_events() {
+    let db = block_on(open(MODEL, Arc::new(memory_store_at(&ManualClock::new()))));
+    let (mut late, mut prompt) = (Follower::new(db.clone()), Follower::new(db.clone()));
+    for _ in 0..1_100 {
+        block_on(db.schedule(Job::new("tidy"))).unwrap();
+        assert_eq!(prompt.catch_up(), 0);
+    }
+    assert_eq!((late.catch_up(), late.events.len(), prompt.events.len()), (1, 0, 0));
+}
+
+/// A position that has everything which had happened when it was asked for, and that pages lead to.
+#[test]
+fn the_newest_position_is_that_after_all_that_has_happened() {
+    let stores: [Arc<dyn Store>; 2] =
+        [Arc::new(memory_store_at(&ManualClock::new())), Arc::new(engine_at(&ManualClock::new()))];
+    for store in stores {
+        let db = block_on(open(MODEL, store));
+        let mut follower = Follower::new(db.clone());
+        for n in 0..2_500 {
+            if n % 250 == 0 {
+                let newest = block_on(follower.changes.newest_position()).unwrap();
+                assert_eq!(newest, block_on(db.newest_position()).unwrap());
+            }
+            block_on(db.put("shop", "1", &json!({ "n": n }))).unwrap();
+            if n < 10 {
+                follower.catch_up();
+            }
+        }
     }
 }
 

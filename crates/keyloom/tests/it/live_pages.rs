@@ -2,13 +2,16 @@
 //! and are then what a read returns at the same moment.
 
 use std::cell::RefCell;
+use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
 use keyloom::live::{Live, Moment};
 use keyloom::{Change, Db, Error, Filter, ListQuery, User};
-use keyloom_store::Store;
-use keyloom_testkit::{ManualClock, Random};
+use keyloom_store::{Durability, Engine, Options as EngineOptions, Store};
+use keyloom_testkit::{ManualClock, Random, SimDisk};
 use pollster::block_on;
 use proptest::prelude::*;
 use serde_json::{Value as Json, json};
@@ -133,6 +136,10 @@ impl Followed {
             let page = block_on(asked.query(&db).read()).ok()?;
             asked.cursor = page.previous.filter(|_| random.chance(1, 2)).or(asked.cursor);
         }
+        Followed::new(db, asked)
+    }
+
+    fn new(db: Db, asked: Asked) -> Option<Followed> {
         let mut live = db.live();
         let moment = block_on(live.next()).expect("it is read");
         let (seen, _) = asked.read(&moment.db).ok()?;
@@ -244,6 +251,46 @@ fn a_page_that_is_followed_is_what_a_read_returns() {
         // Both ways are tried.
         assert!(tally.from_images > 100 && tally.from_store > 100, "{tally:?}");
     }
+}
+
+/// A relaxed store shows commits up to a tenth of a second before they are synced, and in the feed.
+#[test]
+fn a_page_that_is_followed_on_a_relaxed_store_gets_to_what_a_read_returns() {
+    let options = EngineOptions {
+        durability: Durability::Relaxed,
+        disk: Arc::new(SimDisk::new(0)),
+        ..EngineOptions::default()
+    };
+    let engine = Engine::open(Path::new("/data"), options).expect("the engine opens");
+    let db = block_on(open(MODEL, Arc::new(engine))).tenant("red");
+    let asked = Asked {
+        list: "of",
+        by: Some(("folder", "a")),
+        filter: None,
+        at_least: None,
+        is_backward: false,
+        limit: 5,
+        cursor: None,
+    };
+    let mut followed = Followed::new(db.clone(), asked).expect("a page");
+    let mut follow_for = |time: Duration| {
+        let end = Instant::now() + time;
+        while Instant::now() < end {
+            match moment(followed.live.next().now_or_never()) {
+                Some(moment) => (followed.seen, _) = followed.asked.read(&moment.db).unwrap(),
+                None => thread::yield_now(),
+            }
+        }
+        followed.asked.read(&db).unwrap().0 == followed.seen
+    };
+    for rank in 0..200 {
+        let (id, rank) = (format!("t{}", rank % 9), rank % 10);
+        let task = json!({ "owner": "ann", "folder": "a", "state": "open", "rank": rank });
+        block_on(db.put("task", &id, &task)).expect("a task");
+        follow_for(Duration::from_millis(3));
+    }
+    let is_there = (0..100).any(|_| follow_for(Duration::from_millis(100)));
+    assert!(is_there, "a change is missing");
 }
 
 #[test]
