@@ -53,6 +53,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
         }
         Err(error) => return Err(error.format(path)),
     };
+    file.check_served()?;
     let layout = Layout::new(file.model.clone(), 1, &Item::new());
     let changes = match arguments.get_one::<PathBuf>("against") {
         None => None,

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, ArgMatches, value_parser};
 use keyloom_model::{Model, ModelError, render};
+use keyloom_server::Rest;
 
 /// A valid model file.
 pub(crate) struct ModelFile {
@@ -29,6 +30,11 @@ impl ModelFile {
 
     pub(crate) fn read(path: &Path) -> Result<ModelFile, String> {
         ModelFile::try_read(path).map_err(|error| error.format(path))
+    }
+
+    /// Checks that the model can be served, before any data has it.
+    pub(crate) fn check_served(&self) -> Result<(), String> {
+        Rest::check(&self.model, &[])
     }
 
     pub(crate) fn try_read(path: &Path) -> Result<ModelFile, ReadError> {

@@ -46,6 +46,7 @@ fn describe(command: clap::Command) -> clap::Command {
 fn run(arguments: &ArgMatches) -> Result<(), String> {
     let path = arguments.get_one::<PathBuf>("model").ok_or("give a model file.")?;
     let file = ModelFile::from_arguments(arguments)?;
+    file.check_served()?;
     let handlers = webhooks::handlers(&file.model, arguments)?;
     let pages = match arguments.contains_id("pages") {
         true => vec![],
@@ -57,6 +58,7 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let again = arguments.clone();
     let model_source = Some(ModelSource::new(move || {
         let file = ModelFile::from_arguments(&again)?;
+        file.check_served()?;
         Ok(ReadModel { handlers: webhooks::handlers(&file.model, &again)?, text: file.text })
     }));
     let program = PROGRAM;

@@ -107,6 +107,10 @@ fn a_model_that_is_invalid_or_refused_changes_nothing() {
     rig.reload("[entity.note]\nfields.text = 'txt'\n");
     rig.reload(&OLD.replace("int = 1", "int ..5 = 1"));
     rig.reload(&OLD.replace("fields.size = 'int = 1'", ""));
+    rig.reload(
+        &OLD.replace("'/notes', order", "'/notes/counts/open', order")
+            .replace("list", "count.open = {}\nlist"),
+    );
     let (status, page) = http.ask("GET", "/notes", &Value::Null).unwrap();
     assert_eq!((status, page["items"].as_array().unwrap().len()), (200, 2), "{page}");
     // What follows is served: those before were not.

@@ -36,6 +36,17 @@ fn model_errors_have_a_position_and_a_fix() {
 }
 
 #[test]
+fn a_model_that_cannot_be_served_is_refused_before_any_data_has_it() {
+    let model = "[entity.task]\ncount.open = {}\nlist.all = { path = \"/tasks/counts/open\" }\n";
+    let (path, data) = (write("unservable.toml", model), scratch("unservable-data"));
+    for command in [vec!["check", &path], vec!["serve", &path, "--data", data.to_str().unwrap()]] {
+        let (success, _, err) = output(&command);
+        assert!(!success && err.contains("are both `GET /tasks/counts/open`"), "{err}");
+    }
+    assert!(!data.exists());
+}
+
+#[test]
 fn changes_for_existing_data_are_listed() {
     let old = write("old.toml", "[entity.task]\nfields.name = \"text\"\n");
     let longer = "[entity.task]\nfields.name = \"text\"\nlist.by_name = { order = \"name\" }\n";

@@ -125,7 +125,7 @@ pub(crate) struct Paths {
     /// Entities, by the path of their collection.
     entities: BTreeMap<String, String>,
     /// Lists and counts, by path without the names of placeholders. Lists of one entity can share a
-    /// path if the fields of `by` that it does not contain differ; so can counts.
+    /// path if the fields of `by` that it does not contain differ.
     served: BTreeMap<String, Vec<(String, Vec<FieldId>)>>,
 }
 
@@ -193,8 +193,10 @@ impl Paths {
         }
         let others = self.served.get(pattern)?;
         let prefix = served.label_prefix();
-        let clash =
-            others.iter().find(|(label, other)| !label.starts_with(&prefix) || other == open);
+        let can_share = |label: &str, other: &[FieldId]| {
+            served.what == "list" && label.starts_with(&prefix) && other != open
+        };
+        let clash = others.iter().find(|(label, other)| !can_share(label, other));
         clash.map(|(label, _)| label.clone())
     }
 }

@@ -79,6 +79,16 @@ impl Rest {
         Ok(Rest { current: Arc::new(Current::new(service.clone())), service })
     }
 
+    /// Checks that a model can be served, without these operations: [`Rest::new`] refuses it otherwise, when
+    /// the database has it already.
+    ///
+    /// # Errors
+    ///
+    /// If two operations have one path; if a closed operation does not exist.
+    pub fn check(model: &Model, closed: &[&str]) -> Result<(), String> {
+        Routes::new(&operations::all(model, closed)?).map(drop)
+    }
+
     /// Returns a function that serves the model that the database has now, also while a server runs, with
     /// these routes and options. Requests in progress are finished as they began. Metrics go on; the
     /// consumption of operations that are new is not among them.
