@@ -339,8 +339,8 @@ class _Transport:
 
 def _can_repeat(error: ApiError, is_repeatable: bool) -> bool:
     is_busy = error.status in (429, 503)
-    # The request may still be running.
-    is_unclear = error.code in ("overdue", "unknown")
+    # The request may have been applied, or be running still.
+    is_unclear = error.retry_after is None or error.code in ("overdue", "unknown", "writes-refused")
     is_soon = (error.retry_after or 0.0) <= _LONGEST_RETRY_AFTER
     return is_busy and is_soon and (is_repeatable or not is_unclear)
 

@@ -366,10 +366,11 @@ class Transport {
   /** How long to wait before the request is sent again; undefined if it must not be. */
   private pauseAfter(response: Response, problem: ApiError, isRepeatable: boolean): number | undefined {
     const isBusy = response.status === 429 || response.status === 503;
-    // The request may still be running.
-    const isUnclear = problem.code === "overdue" || problem.code === "unknown";
+    const ms = retryAfterMs(response);
+    // The request may have been applied, or be running still.
+    const isUnclear = ["overdue", "unknown", "writes-refused"].includes(problem.code) || ms === undefined;
     if (!isBusy || (isUnclear && !isRepeatable)) return undefined;
-    const ms = retryAfterMs(response) ?? 0;
+    if (ms === undefined) return 0;
     return ms > LONGEST_RETRY_AFTER_MS ? undefined : ms;
   }
 
@@ -488,8 +489,10 @@ function applied(body: unknown, { event, data }: LiveEvent): unknown {
   return Object.fromEntries(members);
 }
 
-function changedItems(items: unknown[], event: string, { from = 0, at = 0, item }: LiveData): unknown[] {
+function changedItems(items: unknown[], event: string, data: LiveData): unknown[] {
   const changed = [...items];
+  // Some codecs read all integers as bigint.
+  const [at, from, item] = [Number(data.at ?? 0), Number(data.from ?? 0), data.item];
   if (event === "leave" || event === "move") changed.splice(event === "move" ? from : at, 1);
   if (event === "enter" || event === "move") changed.splice(at, 0, item);
   if (event === "change") changed[at] = item;
@@ -500,7 +503,7 @@ function changedItems(items: unknown[], event: string, { from = 0, at = 0, item 
 async function* liveEvents(
   transport: Transport,
   call: Call,
-  options: RequestOptions,
+  { beginsWithAll = true, ...options }: RequestOptions & { beginsWithAll?: boolean },
 ): AsyncGenerator<LiveEvent[], void, undefined> {
   let position = "";
   let failures = 0;
@@ -544,7 +547,7 @@ async function* liveEvents(
       if (options.signal?.aborted) throw options.signal.reason;
       if (error instanceof ApiError) {
         // A position that is gone: begin again with a page.
-        if (error.status === 410 && position !== "") position = "";
+        if (error.status === 410 && position !== "" && beginsWithAll) position = "";
         else if (error.status < 500 && error.status !== 429 && error.status !== 408) throw error;
       }
     } finally {

@@ -306,6 +306,9 @@ def retries() -> None:
     with server(busy) as url:
         assert refused(tasks.Client(url, retries=2).task.list_all().get).code == "busy"
         assert len(counts) == 3
+        # Without a time to wait, it may have been applied.
+        assert refused(lambda: tasks.Client(url).batch({"requests": []})).code == "busy"
+        assert len(counts) == 4
     # A batch without an answer may have been applied: it is not sent again.
     counts.clear()
 
