@@ -81,8 +81,10 @@ export async function request(path: string, sent: Sent = {}): Promise<Json> {
 export async function send(path: string, sent: Sent = {}): Promise<string> {
   const { method = "GET", body, isKeyed = false, signal, version } = sent;
   const call: Call = { method, path, isKeyed, ...(body === undefined ? {} : { body }) };
+  // Without a key, nothing is sent twice: an answer such as "the disk is full" is for the user to see, now.
+  const sender = transport(isKeyed ? {} : { retries: 0 });
   try {
-    return await transport().text(call, { ...(signal && { signal }), ...(version !== undefined && { ifMatch: version }) });
+    return await sender.text(call, { ...(signal && { signal }), ...(version !== undefined && { ifMatch: version }) });
   } catch (error) {
     throw problem(error);
   }
@@ -99,9 +101,9 @@ function problem(error: unknown): unknown {
 /** An event of a stream. */
 export type StreamEvent = { name: string; id: string; data: Json };
 
-/** The result of a live query after an event; null if what was read is gone. */
-export function applied(body: Json, { name, id, data }: StreamEvent): Json {
-  return (appliedTo(body, { event: name, id, data: data as LiveData }) ?? null) as Json;
+/** The result of a live query after an event; null if what was read is gone, which can come back. */
+export function applied(body: Json | undefined, { name, id, data }: StreamEvent): Json {
+  return (appliedTo(body ?? {}, { event: name, id, data: data as LiveData }) ?? null) as Json;
 }
 
 /**
@@ -124,8 +126,11 @@ export async function follow(
     return response;
   };
   const call: Call = { method: "GET", path, query: given(parameters) };
+  const sender = transport({ retries: Infinity, fetch: watched });
+  // Changes that are not kept any more are missed, and nothing replaces them.
+  const beginsWithAll = path !== "/changes";
   try {
-    for await (const group of liveEvents(transport({ retries: Infinity, fetch: watched }), call, { signal })) {
+    for await (const group of liveEvents(sender, call, { signal, beginsWithAll })) {
       for (const { event, id, data } of group) receive({ name: event, id, data: data as Json });
     }
   } catch (error) {

@@ -15,7 +15,7 @@ export function useLive(isOn: boolean, path: string | undefined, parameters: Par
     setState("");
     if (!isOn || path === undefined) return undefined;
     const aborting = new AbortController();
-    const receive = (event: StreamEvent) => setBody((before) => applied(before ?? null, event));
+    const receive = (event: StreamEvent) => setBody((before) => applied(before, event));
     void follow(path, [...parameters, ["live", "true"]], aborting.signal, receive, setState);
     return () => aborting.abort();
   }, [key]);

@@ -26,7 +26,7 @@ function Console({ title }: { title: string }) {
   const service = loaded.problem?.status === 401 ? undefined : loaded.value;
   return (
     <Frame title={title} who={service && <Who service={service} changed={again} />} side={service && <Side label="Console" groups={groups(service)} route={route} />}>
-      {service ? <View service={service} route={route} /> : <SignIn problem={loaded.problem} isLoading={loaded.isLoading} signedIn={again} />}
+      {service ? <View key={who} service={service} route={route} /> : <SignIn problem={loaded.problem} isLoading={loaded.isLoading} signedIn={again} />}
     </Frame>
   );
 }

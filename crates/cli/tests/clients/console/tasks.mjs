@@ -147,6 +147,15 @@ export async function use(page, { url, check, visit }) {
   await visit('#/entity/task?list=list_task_all&tag=room%3Acellar&.total=true');
   await expect(page.getByText('1 in total'), 'there is one');
 
+  // What a server cannot do now is said at once, although it names a time to wait.
+  const full = { code: 'writes-refused', title: 'Writes are refused', status: 503, detail: 'The disk is full.' };
+  await page.route(`${url}/readyz`, (route) =>
+    route.fulfill({ status: 503, contentType: 'application/problem+json', headers: { 'Retry-After': '5' }, body: JSON.stringify(full) }),
+  );
+  await visit('#/operations');
+  await page.getByText('The disk is full.').first().waitFor({ timeout: 3_000 }).catch(() => check(false, 'the server cannot write'));
+  await page.unroute(`${url}/readyz`);
+
   // The model: picture, declaration, errors with their lines, and what a change would do.
   await visit('#/model');
   await page.getByRole('link', { name: /^task.*2 lists/ }).focus();
