@@ -124,7 +124,12 @@ fn perform(action: &Action, root: &Path) -> Result<(), String> {
             // A fixed seed, so that a change does not pass or fail by chance. Plain `cargo test`
             // draws new cases every time.
             let seed = env::var("PROPTEST_RNG_SEED").unwrap_or_else(|_| "2026".to_owned());
-            succeed(cargo(root).args(*arguments).env("PROPTEST_RNG_SEED", seed))
+            let tests = &mut cargo(root);
+            // Half of them wait for processes and other threads: as many threads as cores leave a third of the
+            // time of two cores unused.
+            let threads = env::var("RUST_TEST_THREADS").unwrap_or_else(|_| "3".to_owned());
+            let settings = [("PROPTEST_RNG_SEED", seed), ("RUST_TEST_THREADS", threads)];
+            succeed(tests.args(*arguments).envs(settings))
         }
         Action::CargoDoc(arguments) => {
             succeed(cargo(root).args(*arguments).env("RUSTDOCFLAGS", "-D warnings"))
