@@ -129,7 +129,10 @@ fn followers_get_every_event_of_their_tenant_once_and_in_order() {
 /// What changes without an event moves the position, too: the row of a job.
 #[test]
 fn a_follower_who_asks_too_late_is_told_also_of_changes_without_events() {
-    let db = block_on(open(MODEL, Arc::new(memory_store_at(&ManualClock::new()))));
+    let db = block_on(open(
+        &format!("jobs = true\n{MODEL}"),
+        Arc::new(memory_store_at(&ManualClock::new())),
+    ));
     let (mut late, mut prompt) = (Follower::new(db.clone()), Follower::new(db.clone()));
     for _ in 0..1_100 {
         block_on(db.schedule(Job::new("tidy"))).unwrap();
