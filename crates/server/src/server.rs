@@ -13,7 +13,8 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 
 use crate::cores::cores;
-use crate::http::connection::{self, Stop};
+use crate::http::connection::{self, Stop, Watched};
+use crate::http::connections::First;
 use crate::http::edge::{Edge, Origin};
 use crate::http::layers::Layers;
 use crate::http::threads::Threads;
@@ -118,13 +119,19 @@ impl Server {
         let (layers, edge) = (self.layers.clone(), self.edge.clone());
         let tls = self.certificate.as_ref().map(|certificate| certificate.acceptor());
         async move {
-            let Ok(stream) = TcpStream::from_std(stream) else { return };
+            // The socket does not block.
+            let first = || match stream.peek(&mut [0]) {
+                Ok(1) => First::Sent,
+                _ => First::Nothing,
+            };
             // Closes the connection of a client that is not admitted; it can retry.
-            let Some(permit) = edge.connections.admit(client.ip()).await else { return };
+            let Some(permit) = edge.connections.admit(client.ip(), first).await else { return };
+            let Ok(stream) = TcpStream::from_std(stream) else { return };
             let head_time = edge.limits.head_time;
             let origin = Origin::new(edge, client, permit.activity.clone());
             // Responses are small and awaited: send them without delay.
             let _ = stream.set_nodelay(true);
+            let stream = Watched { stream, activity: permit.activity.clone() };
             let from = (origin, permit.activity.clone());
             match tls {
                 None => connection::serve(stream, layers, from, stopped).await,

@@ -38,7 +38,7 @@ pub(crate) async fn serve(
     mut stopped: watch::Receiver<Stop>,
 ) {
     let (limits, origin) = (origin.edge.limits, Arc::new(origin));
-    let mut stream = TimeoutStream::new(Watched { stream, activity: activity.clone() });
+    let mut stream = TimeoutStream::new(stream);
     // The timer restarts whenever the client reads something.
     stream.set_write_timeout(Some(limits.write_time));
     let service = service_fn(move |request| answer(layers.clone(), origin.clone(), request));
@@ -78,9 +78,9 @@ async fn answer(
 }
 
 /// A stream that records when bytes move.
-struct Watched<S> {
-    stream: S,
-    activity: Arc<Activity>,
+pub(crate) struct Watched<S> {
+    pub(crate) stream: S,
+    pub(crate) activity: Arc<Activity>,
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {

@@ -3,7 +3,8 @@
 //!
 //! With a limit alone, whoever opens the most idle connections could lock everybody else out. So a new
 //! connection closes an idle one: of the client with the most connections, the one on which no byte has
-//! moved for the longest time. If that client has none that is idle, the new connection waits.
+//! moved for the longest time. If that client has none that is idle, the new connection waits. A connection on
+//! which a request waits to be read is not idle: on a busy machine it would be closed before its first answer.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -37,6 +38,13 @@ struct Open {
     by_client: HashMap<IpAddr, usize>,
 }
 
+/// What a client has sent before its connection is admitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    Nothing,
+    Sent,
+}
+
 /// What a connection is doing.
 #[derive(Debug)]
 pub(crate) struct Activity {
@@ -45,6 +53,8 @@ pub(crate) struct Activity {
     moved_us: AtomicU64,
     /// Whether the server works on a request. Otherwise it waits for the client.
     is_busy: AtomicBool,
+    /// Whether the client had sent something when it was admitted, and nothing of it has been read.
+    is_unread: AtomicBool,
     close: Notify,
 }
 
@@ -74,21 +84,25 @@ impl Connections {
 
     /// Admits a new connection. While every connection that could be closed is busy, a few new ones wait
     /// for a moment. Returns `None` if none becomes idle in time.
-    pub(crate) async fn admit(self: &Arc<Self>, client: IpAddr) -> Option<ConnectionPermit> {
-        if let Some(permit) = self.try_admit(client) {
+    pub(crate) async fn admit(
+        self: &Arc<Self>,
+        client: IpAddr,
+        first: impl Fn() -> First,
+    ) -> Option<ConnectionPermit> {
+        if let Some(permit) = self.try_admit(client, first()) {
             return Some(permit);
         }
         let _waiting = self.waiting.try_acquire().ok()?;
         for _ in 0..RETRIES {
             sleep(RETRY_EVERY).await;
-            if let Some(permit) = self.try_admit(client) {
+            if let Some(permit) = self.try_admit(client, first()) {
                 return Some(permit);
             }
         }
         None
     }
 
-    fn try_admit(self: &Arc<Self>, client: IpAddr) -> Option<ConnectionPermit> {
+    fn try_admit(self: &Arc<Self>, client: IpAddr, first: First) -> Option<ConnectionPermit> {
         let mut open = self.open();
         if open.of(client) >= self.client_max {
             open.close_idlest(client)?;
@@ -98,7 +112,7 @@ impl Connections {
         }
         let number = open.next;
         open.next += 1;
-        let activity = Arc::new(Activity::new(self.began));
+        let activity = Arc::new(Activity::new(self.began, first));
         open.connections.insert(number, (client, activity.clone()));
         *open.by_client.entry(client).or_default() += 1;
         Some(ConnectionPermit { connections: self.clone(), number, activity })
@@ -152,14 +166,16 @@ impl Drop for ConnectionPermit {
 }
 
 impl Activity {
-    fn new(began: Instant) -> Activity {
+    fn new(began: Instant, first: First) -> Activity {
         let activity = Activity {
             began,
             moved_us: AtomicU64::new(0),
             is_busy: AtomicBool::new(false),
+            is_unread: AtomicBool::new(false),
             close: Notify::new(),
         };
         activity.moved();
+        activity.is_unread.store(first == First::Sent, Ordering::Relaxed);
         activity
     }
 
@@ -167,6 +183,7 @@ impl Activity {
     pub(crate) fn moved(&self) {
         let now = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
         self.moved_us.store(now, Ordering::Relaxed);
+        self.is_unread.store(false, Ordering::Relaxed);
     }
 
     fn moved_us(&self) -> u64 {
@@ -179,7 +196,7 @@ impl Activity {
     }
 
     fn is_busy(&self) -> bool {
-        self.is_busy.load(Ordering::Relaxed)
+        self.is_busy.load(Ordering::Relaxed) || self.is_unread.load(Ordering::Relaxed)
     }
 
     /// Completes when the connection is to be closed.
@@ -208,19 +225,19 @@ mod tests {
     #[test]
     fn a_new_connection_closes_the_idlest_one_of_the_client_with_the_most() {
         let connections = Arc::new(Connections::new(4, 3));
-        let polite = connections.try_admit(client(1)).unwrap();
-        let greedy: Vec<ConnectionPermit> =
-            (0..3).map(|_| connections.try_admit(client(2)).unwrap()).collect();
+        let admit = |number| connections.try_admit(client(number), First::Nothing).unwrap();
+        let polite = admit(1);
+        let greedy: Vec<ConnectionPermit> = (0..3).map(|_| admit(2)).collect();
         for (permit, moved_us) in greedy.iter().zip([30, 10, 20]) {
             permit.activity.moved_us.store(moved_us, Ordering::Relaxed);
         }
         // The client that has too many loses one of its own.
-        let fourth = connections.try_admit(client(2)).unwrap();
+        let fourth = admit(2);
         fourth.activity.moved_us.store(40, Ordering::Relaxed);
         let closed: Vec<bool> = greedy.iter().map(is_closed).collect();
         assert_eq!(closed, [false, true, false]);
         // Another client's connection closes one of the same client, too.
-        let other = connections.try_admit(client(3)).unwrap();
+        let other = admit(3);
         assert!(is_closed(&greedy[2]) && !is_closed(&greedy[0]));
         assert!(!is_closed(&polite) && !is_closed(&fourth) && !is_closed(&other));
         assert_eq!(connections.count(), 4);
@@ -229,13 +246,13 @@ mod tests {
     #[test]
     fn a_busy_connection_is_not_closed() {
         let connections = Arc::new(Connections::new(2, 2));
-        let permits: Vec<ConnectionPermit> =
-            (0..2).map(|_| connections.try_admit(client(1)).unwrap()).collect();
+        let admit = |number| connections.try_admit(client(number), First::Nothing);
+        let permits: Vec<ConnectionPermit> = (0..2).map(|_| admit(1).unwrap()).collect();
         permits.iter().for_each(|permit| permit.activity.set_busy(true));
-        assert!(connections.try_admit(client(1)).is_none());
-        assert!(connections.try_admit(client(2)).is_none());
+        assert!(admit(1).is_none());
+        assert!(admit(2).is_none());
         permits[1].activity.set_busy(false);
-        let third = connections.try_admit(client(2)).unwrap();
+        let third = admit(2).unwrap();
         assert!(is_closed(&permits[1]) && !is_closed(&permits[0]));
         drop((permits, third));
         assert_eq!(connections.count(), 0);
@@ -243,15 +260,25 @@ mod tests {
     }
 
     #[test]
+    fn a_connection_is_not_closed_before_what_its_client_has_sent_is_read() {
+        let connections = Arc::new(Connections::new(1, 1));
+        let first = connections.try_admit(client(1), First::Sent).unwrap();
+        assert!(connections.try_admit(client(2), First::Sent).is_none());
+        first.activity.moved();
+        let second = connections.try_admit(client(2), First::Sent);
+        assert!(second.is_some() && is_closed(&first));
+    }
+
+    #[test]
     fn a_new_connection_waits_for_a_busy_one() {
         let connections = Arc::new(Connections::new(1, 1));
-        let busy = connections.try_admit(client(1)).unwrap();
+        let busy = connections.try_admit(client(1), First::Nothing).unwrap();
         busy.activity.set_busy(true);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let admitted = runtime.block_on(async {
             let waiting = {
                 let connections = connections.clone();
-                tokio::spawn(async move { connections.admit(client(2)).await })
+                tokio::spawn(async move { connections.admit(client(2), || First::Sent).await })
             };
             while connections.waiting.available_permits() == WAITING_MAX {
                 tokio::task::yield_now().await;
