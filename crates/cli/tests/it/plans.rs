@@ -68,7 +68,8 @@ fn the_plan_of_the_comments_has_costs_ceilings_and_shards() {
     }
     let widest = out.lines().map(|line| line.chars().count()).max();
     assert!(widest <= Some(110), "{widest:?}\n{out}");
-    assert_eq!(output(&arguments).1, out, "the same seed gives the same plan");
+    let few = [&arguments[..], &["--operations", "500"]].concat();
+    assert_eq!(output(&few).1, output(&few).1, "the same seed gives the same plan");
     let (_, json, _) = output(&[&arguments[..], &["--json"]].concat());
     let report: serde_json::Value = serde_json::from_str(&json).expect("it is JSON");
     let total = &report["declared"]["total"];
@@ -82,7 +83,7 @@ fn the_plan_of_the_comments_has_costs_ceilings_and_shards() {
         known.map(|ceiling| ceiling["used"].as_f64().unwrap()).fold(0.0, f64::max)
     };
     assert!(used("declared") > 1.0 && used("proposed") <= 0.7, "{json}");
-    let (_, svg, _) = output(&[&arguments[..], &["--format", "svg"]].concat());
+    let (_, svg, _) = output(&[&few[..], &["--format", "svg"]].concat());
     assert!(svg.starts_with("<svg") && svg.contains("With the proposed shards"), "{svg}");
 }
 
