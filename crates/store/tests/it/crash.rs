@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use crate::rig::DIRECTORY;
 
 /// Histories in a regular run, and their steps after the tables are created and filled.
-const HISTORIES: u32 = 16;
+const HISTORIES: u32 = 10;
 const STEPS: usize = 30;
 /// Seeds for what survives of unsynced writes, tried for every crash.
 const FATES: u64 = 2;

@@ -6,7 +6,7 @@ use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 use crate::subjects::{STORES, reference};
 
 /// Histories in a regular run; more with `PROPTEST_CASES`.
-const HISTORIES: u32 = 1500;
+const HISTORIES: u32 = 500;
 /// Seeds of histories that once failed. They are played first.
 const REGRESSIONS: &str = "tests/it/histories.regressions";
 /// Steps of the longest history.
