@@ -2216,6 +2216,7 @@ class CategoryQueries:
         id: str,
         *,
         with_: Sequence[str] | None = None,
+        limit: int | None = None,
         explain: bool | None = None,
     ) -> EntityQuery[Category, CategoryPart, CategoryField]:
         """Read a category.
@@ -2227,6 +2228,7 @@ class CategoryQueries:
             f"/categories/{_segment(id)}",
             query=[
                 ("with", "joined", with_),
+                ("limit", "text", limit),
                 ("explain", "text", explain),
             ],
         ), "fields")
@@ -2447,6 +2449,7 @@ class IngredientQueries:
         id: str,
         *,
         with_: Sequence[str] | None = None,
+        limit: int | None = None,
         explain: bool | None = None,
     ) -> EntityQuery[Ingredient, IngredientPart, IngredientField]:
         """Read an ingredient.
@@ -2458,6 +2461,7 @@ class IngredientQueries:
             f"/ingredients/{_segment(id)}",
             query=[
                 ("with", "joined", with_),
+                ("limit", "text", limit),
                 ("explain", "text", explain),
             ],
         ), "fields")
@@ -2738,6 +2742,7 @@ class RecipeQueries:
         id: str,
         *,
         with_: Sequence[str] | None = None,
+        limit: int | None = None,
         explain: bool | None = None,
     ) -> EntityQuery[Recipe, RecipePart, RecipeField]:
         """Read a recipe.
@@ -2749,6 +2754,7 @@ class RecipeQueries:
             f"/recipes/{_segment(id)}",
             query=[
                 ("with", "joined", with_),
+                ("limit", "text", limit),
                 ("explain", "text", explain),
             ],
         ), "fields")
@@ -2965,6 +2971,7 @@ class RecipeIngredientQueries:
         id: str,
         *,
         with_: Sequence[str] | None = None,
+        limit: int | None = None,
         explain: bool | None = None,
     ) -> EntityQuery[RecipeIngredient, RecipeIngredientPart, RecipeIngredientField]:
         """Read a recipe ingredient.
@@ -2976,6 +2983,7 @@ class RecipeIngredientQueries:
             f"/recipe-ingredients/{_segment(id)}",
             query=[
                 ("with", "joined", with_),
+                ("limit", "text", limit),
                 ("explain", "text", explain),
             ],
         ), "fields")
@@ -3251,6 +3259,7 @@ class MenuQueries:
         id: str,
         *,
         with_: Sequence[str] | None = None,
+        limit: int | None = None,
         explain: bool | None = None,
     ) -> EntityQuery[Menu, MenuPart, MenuField]:
         """Read a menu.
@@ -3262,6 +3271,7 @@ class MenuQueries:
             f"/menus/{_segment(id)}",
             query=[
                 ("with", "joined", with_),
+                ("limit", "text", limit),
                 ("explain", "text", explain),
             ],
         ), "fields")
@@ -3473,6 +3483,7 @@ class MenuItemQueries:
         id: str,
         *,
         with_: Sequence[str] | None = None,
+        limit: int | None = None,
         explain: bool | None = None,
     ) -> EntityQuery[MenuItem, MenuItemPart, MenuItemField]:
         """Read a menu item.
@@ -3484,6 +3495,7 @@ class MenuItemQueries:
             f"/menu-items/{_segment(id)}",
             query=[
                 ("with", "joined", with_),
+                ("limit", "text", limit),
                 ("explain", "text", explain),
             ],
         ), "fields")

@@ -1760,6 +1760,11 @@ export interface CategoryReadParams {
    * `ingredient.by_category`. Separate nested relations with dots.
    */
   with?: string[];
+  /**
+   * Maximum number of related entities in each page under `with`. By default, 100 children, and 10
+   * entries of other lists.
+   */
+  limit?: number;
   /** Include the query plan and its cost under `explain`. */
   explain?: boolean;
 }
@@ -1847,6 +1852,7 @@ export class CategoryQueries {
       path: `/categories/${segment(id)}`,
       query: [
         ["with", "joined", params.with],
+        ["limit", "text", params.limit],
         ["explain", "text", params.explain],
       ],
     };
@@ -2025,6 +2031,11 @@ export interface IngredientReadParams {
    * nested relations with dots.
    */
   with?: string[];
+  /**
+   * Maximum number of related entities in each page under `with`. By default, 100 children, and 10
+   * entries of other lists.
+   */
+  limit?: number;
   /** Include the query plan and its cost under `explain`. */
   explain?: boolean;
 }
@@ -2134,6 +2145,7 @@ export class IngredientQueries {
       path: `/ingredients/${segment(id)}`,
       query: [
         ["with", "joined", params.with],
+        ["limit", "text", params.limit],
         ["explain", "text", params.explain],
       ],
     };
@@ -2371,6 +2383,11 @@ export interface RecipeReadParams {
    * `ingredients`, `menu_items`. Separate nested relations with dots.
    */
   with?: string[];
+  /**
+   * Maximum number of related entities in each page under `with`. By default, 100 children, and 10
+   * entries of other lists.
+   */
+  limit?: number;
   /** Include the query plan and its cost under `explain`. */
   explain?: boolean;
 }
@@ -2456,6 +2473,7 @@ export class RecipeQueries {
       path: `/recipes/${segment(id)}`,
       query: [
         ["with", "joined", params.with],
+        ["limit", "text", params.limit],
         ["explain", "text", params.explain],
       ],
     };
@@ -2631,6 +2649,11 @@ export interface RecipeIngredientReadParams {
    * nested relations with dots.
    */
   with?: string[];
+  /**
+   * Maximum number of related entities in each page under `with`. By default, 100 children, and 10
+   * entries of other lists.
+   */
+  limit?: number;
   /** Include the query plan and its cost under `explain`. */
   explain?: boolean;
 }
@@ -2740,6 +2763,7 @@ export class RecipeIngredientQueries {
       path: `/recipe-ingredients/${segment(id)}`,
       query: [
         ["with", "joined", params.with],
+        ["limit", "text", params.limit],
         ["explain", "text", params.explain],
       ],
     };
@@ -2980,6 +3004,11 @@ export interface MenuReadParams {
    * nested relations with dots.
    */
   with?: string[];
+  /**
+   * Maximum number of related entities in each page under `with`. By default, 100 children, and 10
+   * entries of other lists.
+   */
+  limit?: number;
   /** Include the query plan and its cost under `explain`. */
   explain?: boolean;
 }
@@ -3061,6 +3090,7 @@ export class MenuQueries {
       path: `/menus/${segment(id)}`,
       query: [
         ["with", "joined", params.with],
+        ["limit", "text", params.limit],
         ["explain", "text", params.explain],
       ],
     };
@@ -3236,6 +3266,11 @@ export interface MenuItemReadParams {
    * relations with dots.
    */
   with?: string[];
+  /**
+   * Maximum number of related entities in each page under `with`. By default, 100 children, and 10
+   * entries of other lists.
+   */
+  limit?: number;
   /** Include the query plan and its cost under `explain`. */
   explain?: boolean;
 }
@@ -3345,6 +3380,7 @@ export class MenuItemQueries {
       path: `/menu-items/${segment(id)}`,
       query: [
         ["with", "joined", params.with],
+        ["limit", "text", params.limit],
         ["explain", "text", params.explain],
       ],
     };

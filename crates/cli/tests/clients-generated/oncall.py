@@ -2475,6 +2475,7 @@ class ContactQueries:
         id: str,
         *,
         with_: Sequence[str] | None = None,
+        limit: int | None = None,
         explain: bool | None = None,
     ) -> EntityQuery[Contact, ContactPart, ContactField]:
         """Read a contact.
@@ -2486,6 +2487,7 @@ class ContactQueries:
             f"/contacts/{_segment(id)}",
             query=[
                 ("with", "joined", with_),
+                ("limit", "text", limit),
                 ("explain", "text", explain),
             ],
         ), "fields")
@@ -2697,6 +2699,7 @@ class MethodQueries:
         id: str,
         *,
         with_: Sequence[str] | None = None,
+        limit: int | None = None,
         explain: bool | None = None,
     ) -> EntityQuery[Method, MethodPart, MethodField]:
         """Read a method.
@@ -2708,6 +2711,7 @@ class MethodQueries:
             f"/methods/{_segment(id)}",
             query=[
                 ("with", "joined", with_),
+                ("limit", "text", limit),
                 ("explain", "text", explain),
             ],
         ), "fields")
@@ -2898,6 +2902,7 @@ class SearchQueries:
         id: str,
         *,
         with_: Sequence[str] | None = None,
+        limit: int | None = None,
         explain: bool | None = None,
     ) -> EntityQuery[Search, SearchPart, SearchField]:
         """Read a search.
@@ -2909,6 +2914,7 @@ class SearchQueries:
             f"/searches/{_segment(id)}",
             query=[
                 ("with", "joined", with_),
+                ("limit", "text", limit),
                 ("explain", "text", explain),
             ],
         ), "fields")
@@ -3131,6 +3137,7 @@ class AttemptQueries:
         id: str,
         *,
         with_: Sequence[str] | None = None,
+        limit: int | None = None,
         explain: bool | None = None,
     ) -> EntityQuery[Attempt, AttemptPart, AttemptField]:
         """Read an attempt.
@@ -3142,6 +3149,7 @@ class AttemptQueries:
             f"/attempts/{_segment(id)}",
             query=[
                 ("with", "joined", with_),
+                ("limit", "text", limit),
                 ("explain", "text", explain),
             ],
         ), "fields")

@@ -2016,6 +2016,11 @@ export interface ContactReadParams {
    * `method.by_position`. Separate nested relations with dots.
    */
   with?: string[];
+  /**
+   * Maximum number of related entities in each page under `with`. By default, 100 children, and 10
+   * entries of other lists.
+   */
+  limit?: number;
   /** Include the query plan and its cost under `explain`. */
   explain?: boolean;
 }
@@ -2101,6 +2106,7 @@ export class ContactQueries {
       path: `/contacts/${segment(id)}`,
       query: [
         ["with", "joined", params.with],
+        ["limit", "text", params.limit],
         ["explain", "text", params.explain],
       ],
     };
@@ -2276,6 +2282,11 @@ export interface MethodReadParams {
    * relations with dots.
    */
   with?: string[];
+  /**
+   * Maximum number of related entities in each page under `with`. By default, 100 children, and 10
+   * entries of other lists.
+   */
+  limit?: number;
   /** Include the query plan and its cost under `explain`. */
   explain?: boolean;
 }
@@ -2355,6 +2366,7 @@ export class MethodQueries {
       path: `/methods/${segment(id)}`,
       query: [
         ["with", "joined", params.with],
+        ["limit", "text", params.limit],
         ["explain", "text", params.explain],
       ],
     };
@@ -2506,6 +2518,11 @@ export interface SearchReadParams {
    * `attempt.by_search`. Separate nested relations with dots.
    */
   with?: string[];
+  /**
+   * Maximum number of related entities in each page under `with`. By default, 100 children, and 10
+   * entries of other lists.
+   */
+  limit?: number;
   /** Include the query plan and its cost under `explain`. */
   explain?: boolean;
 }
@@ -2603,6 +2620,7 @@ export class SearchQueries {
       path: `/searches/${segment(id)}`,
       query: [
         ["with", "joined", params.with],
+        ["limit", "text", params.limit],
         ["explain", "text", params.explain],
       ],
     };
@@ -2783,6 +2801,11 @@ export interface AttemptReadParams {
    * relations with dots.
    */
   with?: string[];
+  /**
+   * Maximum number of related entities in each page under `with`. By default, 100 children, and 10
+   * entries of other lists.
+   */
+  limit?: number;
   /** Include the query plan and its cost under `explain`. */
   explain?: boolean;
 }
@@ -2874,6 +2897,7 @@ export class AttemptQueries {
       path: `/attempts/${segment(id)}`,
       query: [
         ["with", "joined", params.with],
+        ["limit", "text", params.limit],
         ["explain", "text", params.explain],
       ],
     };

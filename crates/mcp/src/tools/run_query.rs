@@ -6,6 +6,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::catalog::Query;
 use crate::limits::{ROWS, ROWS_MAX};
+use crate::query_kind::QueryKind;
 use crate::response::read;
 use crate::session::Session;
 use crate::shown::Shown;
@@ -27,7 +28,8 @@ pub(crate) struct QueryArguments {
     /// The values of its parameters by name: texts, numbers, Booleans or lists of these.
     #[serde(default)]
     parameters: Map<String, Json>,
-    /// Maximum number of rows, from 1 to 200 [default: 50].
+    /// Maximum number of rows, from 1 to 200 [default: 50]. Of `get`, that of each page under `with`
+    /// [default: 100 children, and 10 entries of other lists].
     limit: Option<u32>,
     /// `next` of the page before. All other arguments must stay the same.
     cursor: Option<String>,
@@ -95,7 +97,9 @@ impl QueryArguments {
     pub(super) fn target(&self, query: &Query) -> Result<Target, ToolError> {
         let mut target = query.target(&self.parameters)?;
         let limit = limit(self.limit)?;
-        if let Some(name) = query.option("limit") {
+        // Pages under `with` have defaults of their own.
+        let is_sent = self.limit.is_some() || query.kind != QueryKind::Get;
+        if let Some(name) = query.option("limit").filter(|_| is_sent) {
             target = target.with(name, &limit.to_string())?;
         }
         match (query.option("cursor"), &self.cursor) {

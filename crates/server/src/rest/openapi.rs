@@ -42,8 +42,8 @@ pub(super) use field::{Form, any_object, any_value, id, object, one_text, schema
 pub(super) use headers::{AnswerHeader, header, if_changed, if_match, version_tags};
 pub(super) use model_schema::{compared_model, entity_row_list, model_text, served_model};
 pub(super) use parameter::{
-    Location, Parameter, Values, cursor, field_names, flag, limit, of_queries, of_searches,
-    of_tags, one_value, only_fields, query, related_names, with_others,
+    Location, Parameter, Values, cursor, field_names, flag, limit, limit_of_others, of_queries,
+    of_searches, of_tags, one_value, only_fields, query, related_names, with_others,
 };
 pub(super) use problems::{BODY, CHANGE, VERSIONED, of_document, of_list, of_new};
 pub(super) use sentence::{capital, names, rule, spoken, with_article};

@@ -245,6 +245,16 @@ pub(crate) fn with_others(model: &Model, id: EntityId) -> Option<Parameter> {
     (!names.is_empty()).then(|| query("with", &about, schema))
 }
 
+/// The parameter for the number of related entities in a read of one entity. What `with` names decides
+/// its default.
+pub(crate) fn limit_of_others(model: &Model, id: EntityId) -> Option<Parameter> {
+    let about = "Maximum number of related entities in each page under `with`. By default, 100 children, \
+                 and 10 entries of other lists.";
+    let schema = json!({ "type": "integer", "minimum": 1, "maximum": 1000 });
+    let is_needed = !model.related(id).is_empty();
+    is_needed.then(|| query(LIMIT, about, schema))
+}
+
 /// The names of what `with` can add to an entity, as first steps.
 pub(crate) fn related_names(model: &Model, id: EntityId) -> Vec<String> {
     model.related(id).into_iter().map(|(name, _)| name).collect()

@@ -6,8 +6,8 @@ use keyloom_model::{Entity, EntityId, Grantees, Model};
 
 use super::super::call::{Call, Reply, Tags, tag};
 use super::super::openapi::{
-    Answer, AnswerHeader, Description, Group, TakenId, header, only_fields, version_tags,
-    with_article, with_others,
+    Answer, AnswerHeader, Description, Group, TakenId, header, limit_of_others, only_fields,
+    version_tags, with_article, with_others,
 };
 use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::{Kind, Problem};
@@ -44,6 +44,7 @@ impl Action for Read {
         let shown = Answer::read(model, self.0).with(&[AnswerHeader::ETag]);
         let mut query = vec![only_fields(model.entity(self.0))];
         query.extend(with_others(model, self.0));
+        query.extend(limit_of_others(model, self.0));
         Description {
             query,
             headers: vec![header("If-None-Match", about, version_tags())],
@@ -55,7 +56,7 @@ impl Action for Read {
     }
 
     fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
-        Box::pin(run(call, state.model.entity(self.0)))
+        Box::pin(run(&state.model, call, self.0))
     }
 
     fn is_query(&self) -> bool {
@@ -67,20 +68,24 @@ impl Action for Read {
     }
 }
 
-async fn run(call: &Call, entity: &Entity) -> Result<Reply, Problem> {
+async fn run(model: &Model, call: &Call, of: EntityId) -> Result<Reply, Problem> {
+    let entity = model.entity(of);
     let (id, known) = (call.value(0), call.if_none_match()?);
-    if let Some(with) = call.with(&entity.name)? {
-        call.check_parameters(&["with", LIMIT, FIELDS])?;
-        let fields = call.fields(entity)?;
-        let tree = call.db.tree(&entity.name, id, with, call.limit()?).await?;
+    // Without related entities there is nothing to limit.
+    match call.has_parameter(LIMIT) && model.related(of).is_empty() {
+        true => call.check_parameters(&["with", FIELDS])?,
+        false => call.check_parameters(&["with", LIMIT, FIELDS])?,
+    }
+    let (with, limit) = (call.with(&entity.name)?, call.limit()?);
+    let fields = call.fields(entity)?;
+    if let Some(with) = with {
+        let tree = call.db.tree(&entity.name, id, with, limit).await?;
         let tree = tree.ok_or_else(|| not_found(entity, id))?;
         // The version covers the entity only, not the related ones, so there is no 304.
         return Ok(
             Reply::json(StatusCode::OK, tree.to_json_of(&fields)).with(ETAG, tag(&tree.record))
         );
     }
-    call.check_parameters(&["with", FIELDS])?;
-    let fields = call.fields(entity)?;
     let record = call.db.get(&entity.name, id).await?.ok_or_else(|| not_found(entity, id))?;
     let is_known = match known {
         Tags::Absent => false,

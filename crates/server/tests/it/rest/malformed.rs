@@ -233,7 +233,7 @@ fn invalid_paths_and_parameters() {
         "/bills",
         "/bills?sum=1",
         "/tokens?limit=1",
-        "/people/ann?limit=1",
+        "/people/ann?limit=0",
         &long,
     ];
     let mut answers = vec![];

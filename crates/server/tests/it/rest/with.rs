@@ -71,6 +71,28 @@ fn included_children_can_be_paged() {
 }
 
 #[test]
+fn the_limit_of_related_entities_is_described_where_there_are_some() {
+    let served = Served::open(&app("kitchen"));
+    let menu = menu(&served);
+    // A client that always sends a limit need not know whether anything is included.
+    served.ask(&Ask::get(&format!("{menu}?limit=5"))).expect_json(200);
+    let asked = served.ask(&Ask::get(&format!("{menu}?limit=0")));
+    assert_eq!(asked.outcome(), "400 bad-parameter");
+    let names = |served: &Served, path: &str| {
+        let document = served.ask(&Ask::get("/openapi.json")).expect_json(200);
+        let parameters = document["paths"][path]["get"]["parameters"].clone();
+        let names = parameters.as_array().unwrap().iter().map(|parameter| &parameter["name"]);
+        names.map(|name| name.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let described = names(&served, "/menus/{id}");
+    assert!(described.contains(&"limit".to_owned()), "{described:?}");
+    let alone = Served::open(&app("tasks"));
+    assert!(!names(&alone, "/tasks/{id}").contains(&"limit".to_owned()));
+    let asked = alone.ask(&Ask::get("/tasks/none?limit=5"));
+    assert_eq!(asked.outcome(), "400 bad-parameter");
+}
+
+#[test]
 fn unknown_relations_are_rejected() {
     let served = Served::open(&app("kitchen"));
     let menu = menu(&served);
