@@ -12,7 +12,7 @@ writeFileSync(
 export type ProblemCode = string;
 
 ${runtime}
-export { Transport, applied, liveEvents, queryText, segment };
+export { Transport, applied, followedChanges, liveEvents, queryText, segment, sendOther };
 export type { Call, Given };
 `,
 );

@@ -10,8 +10,18 @@ pub(super) struct Api {
     pub(super) groups: Vec<Group>,
     /// Methods of the client itself.
     pub(super) methods: Vec<Method>,
+    /// The entities whose changes can be followed.
+    pub(super) followed: Vec<Followed>,
     /// The codes of problems.
     pub(super) codes: Vec<String>,
+}
+
+/// An entity whose changes can be followed.
+#[derive(Debug)]
+pub(super) struct Followed {
+    /// Its name.
+    pub(super) name: String,
+    pub(super) shape: Shape,
 }
 
 /// The methods of an entity.

@@ -4,7 +4,7 @@ mod methods;
 mod shapes;
 mod typed_dict;
 
-use super::api::{Answer, Api, Shape, TypeId};
+use super::api::{Answer, Api, Followed, Shape, TypeId};
 use super::comment::Comment;
 use super::names::{Names, identifiers, pascal, snake};
 
@@ -24,7 +24,7 @@ const KEYWORDS: [&str; 35] = [
 
 /// Writes the module of an API.
 pub(super) fn write(api: &Api) -> String {
-    let reserved = identifiers(RUNTIME).chain(KEYWORDS).chain(["Client"]);
+    let reserved = identifiers(RUNTIME).chain(KEYWORDS).chain(["Client", "Change"]);
     let mut names = Names::without(reserved);
     let mut shapes = Shapes::new(api, &mut names);
     let mut text = String::new();
@@ -34,6 +34,8 @@ pub(super) fn write(api: &Api) -> String {
     for TypeId(index) in entities(api) {
         text.push_str(&part(&mut shapes, &mut names, api, index));
     }
+    let (feed, changes) = changes(&shapes, &mut names, &api.followed);
+    text.push_str(&feed);
     let (own, mut properties) = Methods::new(&shapes, "").write(&api.methods);
     let mut starts = String::new();
     for group in &api.groups {
@@ -50,7 +52,7 @@ pub(super) fn write(api: &Api) -> String {
          # What the codes of problems are.\nProblemCode = Literal[\n{codes}]\n\n\n{text}\
          class Client:\n    \"\"\"A client of the API. Queries and changes of an entity are methods of its \
          attribute.\n\n    The parameters are those of `ClientOptions`.\n    \"\"\"\n\n{CONSTRUCTOR}{starts}\n\
-         {CLOSE}{own}"
+         {METHODS}{changes}{own}"
     )
 }
 
@@ -70,12 +72,69 @@ const CONSTRUCTOR: &str = "    \
         self._transport = transport
 ";
 
-const CLOSE: &str = "    \
+const METHODS: &str = "    \
     def close(self) -> None:
         \"\"\"Closes the connection of this thread.\"\"\"
         self._transport.close()
 
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        \"\"\"Sends a request that no other method covers, such as one of the application itself, and
+        returns the JSON of the response.
+
+        `path` is sent as it is: escape what you put into it. A list in `query` is sent as one parameter
+        for each value. A request with an `idempotency_key` is sent again if it may not have arrived, so
+        the server must know the key.
+        \"\"\"
+        given: list[_Given] = [(name, \"each\", value) for name, value in (query or {}).items()]
+        return self._transport.send(_Call(method, path, given, body=body, key=idempotency_key))
+
 ";
+
+/// The types of the changes that can be followed, and the method that follows them.
+fn changes(shapes: &Shapes<'_>, names: &mut Names, followed: &[Followed]) -> (String, String) {
+    let (mut text, mut classes) = (String::new(), vec![]);
+    for Followed { name, shape } in followed {
+        let class = names.claim(pascal(&format!("{name} change")));
+        let (name, shape) = (quoted(name), shapes.write(shape));
+        text.push_str(&format!(
+            "class {class}(ChangeKeys):\n    entity: Literal[{name}]\n\
+             \x20   # The entity before; None if it was created.\n    old: {shape} | None\n\
+             \x20   # The entity after; None if it was deleted.\n    new: {shape} | None\n\n\n"
+        ));
+        classes.push(class);
+    }
+    let (classes, entities) = (classes.join(", "), literal(followed));
+    text.push_str(&format!("# A change of an entity.\nChange = Union[{classes}]\n\n\n"));
+    let method = format!(
+        "    def changes(\n        self,\n        *,\n\
+         \x20       entity: {entities} | Sequence[{entities}] | None = None,\n\
+         \x20       after: str | None = None,\n    ) -> Iterator[Change]:\n{ABOUT_CHANGES}\
+         \x20       return _changes(self._transport, entity, after)\n\n"
+    );
+    (text, method)
+}
+
+const ABOUT_CHANGES: &str = "        \
+        \"\"\"Follows changes of entities: those that happen from now on, or those after a position.
+
+        Goes on where it was after an interruption. Ends with an `ApiError` of the code `changes-gone` if
+        changes were missed because they are not kept any more.
+        \"\"\"
+";
+
+/// The names of the entities whose changes can be followed.
+fn literal(followed: &[Followed]) -> String {
+    let names: Vec<String> = followed.iter().map(|followed| quoted(&followed.name)).collect();
+    format!("Literal[{}]", names.join(", "))
+}
 
 /// The entities of which queries can choose fields.
 fn entities(api: &Api) -> Vec<TypeId> {

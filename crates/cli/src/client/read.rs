@@ -5,7 +5,7 @@
 
 use serde_json::Value as Json;
 
-use super::api::{Answer, Api, Body, Group, Method, Parameter};
+use super::api::{Answer, Api, Body, Followed, Group, Method, Parameter};
 use super::method_names::Operations;
 use super::parameter::parameters;
 use super::schema::{IN_BODY, Types, reference, strings};
@@ -40,14 +40,25 @@ pub(super) fn api(title: &str, document: &Json) -> Api {
         .filter(|tag| is_own(tag))
         .flat_map(|tag| operations.methods(tag, &mut |name, one| method(&mut types, name, one)));
     let methods = own.collect();
+    let followed = followed(&mut types, document);
     let codes = &document["components"]["schemas"]["Problem"]["properties"]["code"]["enum"];
     Api {
         title: title.to_owned(),
         groups,
         methods,
+        followed,
         codes: strings(codes).map(str::to_owned).collect(),
         types: types.into_found(),
     }
+}
+
+/// The entities that the change feed has.
+fn followed(types: &mut Types<'_>, document: &Json) -> Vec<Followed> {
+    let parameters = document["paths"]["/changes"]["get"]["parameters"].as_array();
+    let entity = parameters.into_iter().flatten().find(|parameter| parameter["name"] == "entity");
+    let names = entity.map(|entity| strings(&entity["schema"]["items"]["enum"]));
+    let one = |name: &str| Followed { name: name.to_owned(), shape: types.component(name) };
+    names.into_iter().flatten().map(one).collect()
 }
 
 /// An operation of the document.

@@ -3,7 +3,7 @@
 mod methods;
 mod shapes;
 
-use super::api::{Api, Type};
+use super::api::{Api, Followed, Type};
 use super::comment::Comment;
 use super::names::{Names, camel, identifiers, pascal};
 
@@ -12,16 +12,46 @@ use shapes::Shapes;
 
 const RUNTIME: &str = include_str!("typescript/runtime.ts");
 
+/// Methods of every client, after those of its API.
+const METHODS: &str = "
+  /**
+   * Follows changes of entities: those that happen from now on, or those after a position.
+   *
+   * Goes on where it was after an interruption. Ends with an `ApiError` of the code `changes-gone` if
+   * changes were missed because they are not kept any more.
+   */
+  changes<E extends keyof Entities = keyof Entities>(
+    params: ChangesParams<E> = {},
+    options: RequestOptions = {},
+  ): AsyncGenerator<{ [K in E]: Change<K, Entities[K]> }[E], void, undefined> {
+    return followedChanges(this.#transport, params, options);
+  }
+
+  /**
+   * Sends a request that no other method covers, such as one of the application itself, and returns the
+   * JSON of the response.
+   *
+   * `path` is sent as it is: escape what you put into it. A request with an `idempotencyKey` is sent again
+   * if it may not have arrived, so the server must know the key.
+   */
+  send<T = unknown>(method: string, path: string, options: SendOptions = {}): Promise<T> {
+    return sendOther(this.#transport, method, path, options);
+  }
+";
+/// Their names.
+const METHOD_NAMES: [&str; 2] = ["changes", "send"];
+
 /// Writes the module of an API.
 pub(super) fn write(api: &Api) -> String {
-    let mut names = Names::without(identifiers(RUNTIME).chain(["Client"]));
+    let mut names = Names::without(identifiers(RUNTIME).chain(["Client", "Entities"]));
     let types = api.types.iter().map(|of| names.claim(pascal(&of.name))).collect();
     let shapes = Shapes { types, codes: &api.codes };
     let mut text = String::new();
     for (of, name) in api.types.iter().zip(&shapes.types) {
         text.push_str(&interface(&shapes, of, name));
     }
-    let mut client = Methods::new(&shapes, &mut names, "");
+    text.push_str(&entities(&shapes, &api.followed));
+    let mut client = Methods::new(&shapes, &mut names, "").without(&METHOD_NAMES);
     let own: Vec<String> = api.methods.iter().map(|method| client.write(method)).collect();
     let Taken { names: mut properties, parameters } = client.into_taken();
     text.push_str(&parameters);
@@ -48,8 +78,18 @@ pub(super) fn write(api: &Api) -> String {
          export class Client {{\n  readonly #transport: Transport;\n{fields}\n\
          \x20 constructor(options: ClientOptions) {{\n\
          \x20   const transport = new Transport(options);\n    this.#transport = transport;\n{starts}  }}\n\n\
-         {own}}}\n"
+         {own}{METHODS}}}\n"
     )
+}
+
+/// The types of the entities whose changes can be followed.
+fn entities(shapes: &Shapes<'_>, followed: &[Followed]) -> String {
+    let lines = followed
+        .iter()
+        .map(|Followed { name, shape }| format!("  {}: {};\n", key(name), shapes.write(shape)));
+    let lines: String = lines.collect();
+    let about = "The entities whose changes can be followed, by their names.";
+    format!("{}export interface Entities {{\n{lines}}}\n\n", Comment(&[about]).typescript(""))
 }
 
 fn interface(shapes: &Shapes<'_>, of: &Type, name: &str) -> String {

@@ -85,6 +85,14 @@ export interface PutOptions extends MatchOptions {
   ifNoneMatch?: "*";
 }
 
+/** Options of a request that no method covers. */
+export interface SendOptions extends PutOptions {
+  /** Parameters by name. A list is sent as one parameter for each value; what is undefined is not sent. */
+  query?: { [name: string]: unknown };
+  /** Sent as JSON. */
+  body?: unknown;
+}
+
 /** In a transaction, stands for the id of an entity that an earlier change creates `as` this name. */
 export interface Named {
   $ref: string;
@@ -429,10 +437,13 @@ class EventReader {
   private event = "message";
   private data: string[] = [];
   private id = "";
+  /** The last position of which everything was received. */
+  position: string;
   private readonly json: JsonCodec;
 
-  constructor(json: JsonCodec) {
+  constructor(json: JsonCodec, position: string) {
     this.json = json;
+    this.position = position;
   }
 
   /** The events that this text completes. */
@@ -460,6 +471,7 @@ class EventReader {
     const { event, data, id } = this;
     this.event = "message";
     this.data = [];
+    if (id !== "" && !id.startsWith("~")) this.position = id;
     if (data.length === 0) return [];
     return [{ event, id, data: this.json.parse(data.join("\n")) as LiveData }];
   }
@@ -518,8 +530,10 @@ async function* liveEvents(
       if (position !== "") headers.set("last-event-id", position);
       const response = await transport.fetch(call, headers, deadline.controller.signal);
       if (!response.ok) throw await problemOf(response);
+      // Nothing may happen for a long time.
+      hasBegun ||= !beginsWithAll;
       const decoder = new TextDecoder();
-      const events = new EventReader(transport.json);
+      const events = new EventReader(transport.json, position);
       const reader = response.body?.getReader();
       if (reader === undefined) throw new Error("The response has no body.");
       // A group that is interrupted is dropped: it is sent again.
@@ -541,6 +555,10 @@ async function* liveEvents(
           yield group;
           group = [];
         }
+        // A server that has nothing new says how far it is: less is read again.
+        if (events.position === position) continue;
+        position = events.position;
+        failures = 0;
       }
     } catch (error) {
       failure = error;
@@ -562,6 +580,56 @@ async function* liveEvents(
     await pause(pauseBefore(failures), options.signal);
     failures += 1;
   }
+}
+
+/** A change of an entity. */
+export interface Change<E extends string, T> {
+  entity: E;
+  id: string;
+  /** The tenant of the entity; null if it has none. */
+  tenant: unknown;
+  change: "insert" | "update" | "delete";
+  /** The entity before; null if it was created. */
+  old: T | null;
+  /** The entity after; null if it was deleted. */
+  new: T | null;
+  /** The position in the feed, to go on `after`. */
+  position: string;
+  time: string;
+}
+
+/** Which changes to follow. */
+export interface ChangesParams<E extends string> {
+  /** Only those of this kind of entity, or of any of several. */
+  entity?: E | E[];
+  /** Those after this position, instead of those that happen from now on. */
+  after?: string;
+}
+
+/** Follows the change feed. */
+async function* followedChanges<C>(
+  transport: Transport,
+  params: ChangesParams<string>,
+  options: RequestOptions,
+): AsyncGenerator<C, void, undefined> {
+  const query: Given[] = [["entity", "each", params.entity]];
+  // A connection that breaks before anything was received goes on where it began.
+  const now: Call = { method: "GET", path: "/changes/page", query };
+  const after = params.after ?? (await transport.send<{ next: string }>(now, options)).next;
+  const call: Call = { method: "GET", path: "/changes", query: [...query, ["after", "text", after]] };
+  // Changes that are not kept any more are missed, and nothing replaces them.
+  for await (const group of liveEvents(transport, call, { ...options, beginsWithAll: false })) {
+    for (const { data } of group) yield data as C;
+  }
+}
+
+/** Sends a request that no method covers. */
+function sendOther<T>(transport: Transport, method: string, path: string, options: SendOptions): Promise<T> {
+  const { query = {}, body, ...others } = options;
+  const given = Object.entries(query).map(([name, value]): Given => [name, "each", value]);
+  // What applies a request once is a key that it comes with.
+  const isKeyed = others.idempotencyKey !== undefined;
+  return transport.send<T>({ method, path, query: given, body, isKeyed }, others);
 }
 
 /** A query: `await` it, or follow it with `live()`. Nothing is sent before. */
@@ -647,9 +715,9 @@ export class PagesQuery<Q extends string, T> extends Query<Page<Q, T>> {
     this.cursor = cursor;
   }
 
-  /** The page at a cursor: `next` or `previous` of another page. */
-  page(cursor: Cursor<Q>): Promise<Page<Q, T>> {
-    return this.transport.send(this.with(this.cursor, "text", cursor), this.options);
+  /** The query for the page at a cursor: `next` or `previous` of another page. */
+  page(cursor: Cursor<Q>): Query<Page<Q, T>> {
+    return new Query(this.transport, this.with(this.cursor, "text", cursor), this.options);
   }
 
   /** All pages, from one on. */
@@ -2003,6 +2071,15 @@ export interface ListTokensResultItems {
 
 export interface ListTokensResult {
   items: ListTokensResultItems[];
+}
+
+/** The entities whose changes can be followed, by their names. */
+export interface Entities {
+  contact: Contact;
+  method: Method;
+  search: Search;
+  attempt: Attempt_;
+  link: Link;
 }
 
 export interface ListOperationsParams {
@@ -3549,5 +3626,29 @@ export class Client {
       path: `/tokens/${segment(id)}`,
     };
     return this.#transport.send<void>(call, options);
+  }
+
+  /**
+   * Follows changes of entities: those that happen from now on, or those after a position.
+   *
+   * Goes on where it was after an interruption. Ends with an `ApiError` of the code `changes-gone` if
+   * changes were missed because they are not kept any more.
+   */
+  changes<E extends keyof Entities = keyof Entities>(
+    params: ChangesParams<E> = {},
+    options: RequestOptions = {},
+  ): AsyncGenerator<{ [K in E]: Change<K, Entities[K]> }[E], void, undefined> {
+    return followedChanges(this.#transport, params, options);
+  }
+
+  /**
+   * Sends a request that no other method covers, such as one of the application itself, and returns the
+   * JSON of the response.
+   *
+   * `path` is sent as it is: escape what you put into it. A request with an `idempotencyKey` is sent again
+   * if it may not have arrived, so the server must know the key.
+   */
+  send<T = unknown>(method: string, path: string, options: SendOptions = {}): Promise<T> {
+    return sendOther(this.#transport, method, path, options);
   }
 }

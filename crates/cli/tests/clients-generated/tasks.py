@@ -13,11 +13,11 @@ import ssl
 import threading
 import time
 import urllib.parse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import Any, Generic, Literal, TypedDict, TypeVar
+from typing import Any, Generic, Literal, TypedDict, TypeVar, Union
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -365,7 +365,9 @@ _SILENCE = 60.0
 class _EventReader:
     """Takes server-sent events out of bytes as they arrive."""
 
-    def __init__(self) -> None:
+    def __init__(self, position: str) -> None:
+        # The last position of which everything was received.
+        self.position = position
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._rest = ""
         self._event = "message"
@@ -397,6 +399,8 @@ class _EventReader:
     def _end(self) -> list[LiveEvent]:
         event, data = self._event, self._data
         self._event, self._data = "message", []
+        if self._id and not self._id.startswith("~"):
+            self.position = self._id
         return [LiveEvent(event, self._id, json.loads("\n".join(data)))] if data else []
 
 
@@ -430,10 +434,12 @@ def _changed_items(items: list[Any], event: str, data: dict[str, Any]) -> list[A
     return changed
 
 
-def _groups(response: http.client.HTTPResponse) -> Iterator[list[LiveEvent]]:
-    """The events of a stream in groups of one position. One that is interrupted is dropped: it is sent
-    again."""
-    events, group = _EventReader(), list[LiveEvent]()
+def _groups(
+    response: http.client.HTTPResponse, events: _EventReader
+) -> Iterator[list[LiveEvent]]:
+    """The events of a stream in groups of one position, and an empty one if there are none. A group that
+    is interrupted is dropped: it is sent again."""
+    group = list[LiveEvent]()
     while received := response.read1(65536):
         for event in events.read(received):
             # The response to the next request says why.
@@ -443,9 +449,13 @@ def _groups(response: http.client.HTTPResponse) -> Iterator[list[LiveEvent]]:
             if not event.id.startswith("~"):
                 yield group
                 group = []
+        if not group:
+            yield group
 
 
-def _live_events(transport: _Transport, call: _Call) -> Iterator[list[LiveEvent]]:
+def _live_events(
+    transport: _Transport, call: _Call, *, begins_with_all: bool = True
+) -> Iterator[list[LiveEvent]]:
     """Receives the events of a live query, in groups of one position, and connects again."""
     position, failures, has_begun = "", 0, False
     while True:
@@ -458,12 +468,19 @@ def _live_events(transport: _Transport, call: _Call) -> Iterator[list[LiveEvent]
             response = transport.request(connection, call, headers)
             if response.status >= 400:
                 raise _problem_of(response)
-            for group in _groups(response):
-                position, failures, has_begun = group[-1].id, 0, True
-                yield group
+            # Nothing may happen for a long time.
+            has_begun = has_begun or not begins_with_all
+            events = _EventReader(position)
+            for group in _groups(response, events):
+                if group:
+                    position, failures, has_begun = group[-1].id, 0, True
+                    yield group
+                elif events.position != position:
+                    # A server that has nothing new says how far it is: less is read again.
+                    position, failures = events.position, 0
         except ApiError as error:
             # A position that is gone: begin again with a page.
-            is_reset = error.status == 410 and position != ""
+            is_reset = error.status == 410 and position != "" and begins_with_all
             if not is_reset and error.status < 500 and error.status not in (408, 429):
                 raise
             position = "" if is_reset else position
@@ -479,6 +496,33 @@ def _live_events(transport: _Transport, call: _Call) -> Iterator[list[LiveEvent]
             raise NetworkError(f"{call.path} cannot be followed: {failure}") from failure
         time.sleep(_pause_before(failures))
         failures += 1
+
+
+class ChangeKeys(TypedDict):
+    """What every change has."""
+
+    id: str
+    # The tenant of the entity; None if it has none.
+    tenant: Any
+    change: Literal["insert", "update", "delete"]
+    # The position in the feed, to go on `after`.
+    position: str
+    time: str
+
+
+def _changes(
+    transport: _Transport, entity: str | Sequence[str] | None, after: str | None
+) -> Iterator[Any]:
+    """Follows the change feed."""
+    query: list[_Given] = [("entity", "each", entity)]
+    if after is None:
+        # A connection that breaks before anything was received goes on where it began.
+        after = transport.send(_Call("GET", "/changes/page", query))["next"]
+    call = _Call("GET", "/changes", [*query, ("after", "text", after)])
+    # Changes that are not kept any more are missed, and nothing replaces them.
+    for group in _live_events(transport, call, begins_with_all=False):
+        for event in group:
+            yield event.data
 
 
 class Query(Generic[T]):
@@ -535,16 +579,17 @@ class PagesQuery(Query[Page[Q, T]], Generic[Q, T]):
         super().__init__(transport, call)
         self._cursor = cursor
 
-    def page(self, cursor: Cursor[Q]) -> Page[Q, T]:
-        """The page at a cursor: `next` or `previous` of another page."""
-        return self._parsed(self._transport.send(self._with(self._cursor, "text", cursor)))
+    def page(self, cursor: Cursor[Q]) -> Query[Page[Q, T]]:
+        """The query for the page at a cursor: `next` or `previous` of another page."""
+        call = self._with(self._cursor, "text", cursor)
+        return PagesQuery[Q, T](self._transport, call, self._cursor)
 
     def pages(self, start: Cursor[Q] | None = None) -> Iterator[Page[Q, T]]:
         """All pages, from one on."""
-        page = self.get() if start is None else self.page(start)
+        page = self.get() if start is None else self.page(start).get()
         yield page
         while page.next is not None:
-            page = self.page(page.next)
+            page = self.page(page.next).get()
             yield page
 
     def items(self, start: Cursor[Q] | None = None) -> Iterator[T]:
@@ -1120,6 +1165,18 @@ class TaskPart(EntityKeys, total=False):
 TaskField = Literal["id", "version", "description", "done", "name", "tags"]
 
 
+class TaskChange(ChangeKeys):
+    entity: Literal["task"]
+    # The entity before; None if it was created.
+    old: Task | None
+    # The entity after; None if it was deleted.
+    new: Task | None
+
+
+# A change of an entity.
+Change = Union[TaskChange]
+
+
 class TaskQueries:
     """Queries and changes of `task`."""
 
@@ -1530,6 +1587,38 @@ class Client:
     def close(self) -> None:
         """Closes the connection of this thread."""
         self._transport.close()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, Any] | None = None,
+        body: Any = None,
+        idempotency_key: str | None = None,
+    ) -> Any:
+        """Sends a request that no other method covers, such as one of the application itself, and
+        returns the JSON of the response.
+
+        `path` is sent as it is: escape what you put into it. A list in `query` is sent as one parameter
+        for each value. A request with an `idempotency_key` is sent again if it may not have arrived, so
+        the server must know the key.
+        """
+        given: list[_Given] = [(name, "each", value) for name, value in (query or {}).items()]
+        return self._transport.send(_Call(method, path, given, body=body, key=idempotency_key))
+
+    def changes(
+        self,
+        *,
+        entity: Literal["task"] | Sequence[Literal["task"]] | None = None,
+        after: str | None = None,
+    ) -> Iterator[Change]:
+        """Follows changes of entities: those that happen from now on, or those after a position.
+
+        Goes on where it was after an interruption. Ends with an `ApiError` of the code `changes-gone` if
+        changes were missed because they are not kept any more.
+        """
+        return _changes(self._transport, entity, after)
 
     def read_operation(self, id: str) -> Query[BulkOperation]:
         """Read the progress of an operation.

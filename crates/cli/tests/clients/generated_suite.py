@@ -67,13 +67,13 @@ def pages(client: tasks.Client) -> None:
     assert first.total == 7
     following = first.next
     assert following is not None and first.previous is None
-    second = query.page(following)
+    second = query.page(following).get()
     assert second.items[0]["name"] == "task 3"
     assert second.previous is not None
-    assert query.page(second.previous).items == first.items
+    assert query.page(second.previous).get().items == first.items
     assert len(list(query.items(following))) == 4
     others = client.task.list_open(limit=3)
-    mixed = refused(lambda: others.page(following))  # type: ignore[arg-type]
+    mixed = refused(others.page(following).get)  # type: ignore[arg-type]
     assert mixed.code == "bad-cursor"
     assert len(list(client.task.list_all(limit=2).pages())) == 4
     reversed_page = client.task.list_all(reverse=True, limit=1).only("name").get()
@@ -168,6 +168,8 @@ def relations(client: kitchen.Client) -> None:
     whole = query.get()
     first: str = whole["with"]["ingredients"]["items"][0]["name"]
     assert first == listed.items[0]["name"] and whole["explain"]["dynamodb"]["read_units"] > 0
+    few = client.category.read(category["id"], with_=["ingredients"], limit=1).get()
+    assert len(few["with"]["ingredients"]["items"]) == 1
     part = query.only("name", related=["ingredients.name"]).get()
     assert part["with"]["ingredients"]["items"][0]["name"] == first
     taken = refused(lambda: client.category.create({"name": "pasta", "shop_order": 2}))
@@ -439,6 +441,110 @@ def followed(client: tasks.Client) -> None:
     assert next(one, None) is None
 
 
+def followed_page(client: tasks.Client) -> None:
+    """Follows a page that is not the first."""
+
+    def add(name: str) -> None:
+        client.task.create({"name": name, "tags": {"paged": "yes"}})
+
+    for name in ("first", "second", "third"):
+        add(name)
+    query = client.task.list_all(tag=tasks.tag("paged", "yes"), limit=2)
+    following = query.get().next
+    assert following is not None
+    states: list[str] = []
+    for page in query.page(following).live():
+        states.append(" ".join(one["name"] for one in page.items))
+        assert page == query.page(following).get()
+        if len(states) == 2:
+            break
+        add("fourth")
+    assert states == ["third", "third fourth"], states
+    for one in list(query):
+        client.task.delete(one["id"])
+
+
+def changes(client: tasks.Client) -> None:
+    """Follows the changes of a real server."""
+    position = client.send("GET", "/changes/page", query={"entity": ["task"]})["next"]
+    made = client.task.create({"name": "made"})["id"]
+    client.task.update(made, {"name": "renamed"})
+    client.task.delete(made)
+    seen: list[tuple[str, str | None, str | None]] = []
+    positions: list[str] = []
+    for change in client.changes(entity="task", after=position):
+        assert (change["entity"], change["id"]) == ("task", made)
+        old, new = change["old"], change["new"]
+        seen.append((change["change"], old and old["name"], new and new["name"]))
+        positions.append(change["position"])
+        if change["change"] == "delete":
+            break
+    insert, update = ("insert", None, "made"), ("update", "made", "renamed")
+    assert seen == [insert, update, ("delete", "renamed", None)], seen
+    assert next(client.changes(entity=["task"], after=positions[1]))["change"] == "delete"
+    unknown = client.changes(entity="job")  # type: ignore[arg-type]
+    assert refused(lambda: next(unknown)).code == "bad-parameter"
+
+
+def interrupted_changes() -> None:
+    """Connections that break before something has happened, and changes that are not kept any more."""
+    requests: list[tuple[str, str | None]] = []
+    one = {"entity": "task", "id": "a", "change": "insert", "old": None, "new": task("a", "1")}
+    streams = {
+        2: b"retry: 1000\n\n",
+        3: b"id: 7\n: nothing new\n\nid: 9\nevent: task.insert\n",
+        4: f"id: 8\nevent: task.insert\ndata: {json.dumps(one)}\n\n".encode(),
+    }
+
+    def sends(request: BaseHTTPRequestHandler, count: int) -> None:
+        requests.append((request.path, request.headers.get("last-event-id")))
+        if count == 1:
+            reply(request, 200, {"items": [], "next": "5", "more": False})
+        elif count in streams:
+            stream(request, streams[count], 65536)
+        else:
+            reply(request, 410, {"code": "changes-gone", "status": 410, "detail": "Gone."})
+
+    with server(sends) as url:
+        feed = tasks.Client(url, retries=0).changes(entity="task")
+        new = next(feed)["new"]
+        assert new is not None and new["name"] == "1"
+        assert refused(lambda: next(feed)).code == "changes-gone"
+    path = "/changes?entity=task&after=5"
+    expected = [("/changes/page?entity=task", None), (path, None), (path, None), (path, "7"), (path, "8")]
+    assert requests == expected, requests
+
+
+def others(client: tasks.Client) -> None:
+    """Requests that no method covers."""
+    assert client.send("GET", "/openapi.json")["openapi"] == "3.1.0"
+    assert refused(lambda: client.send("POST", "/none", body={})).code == "not-found"
+    seen: list[tuple[str | None, ...]] = []
+
+    def echoes(request: BaseHTTPRequestHandler, count: int) -> None:
+        names = ("authorization", "content-type", "idempotency-key")
+        headers = [request.headers.get(name) for name in names]
+        seen.append((request.command, request.path, *headers))
+        if count < 3:
+            drop(request)
+        else:
+            reply(request, 200, {"done": True})
+
+    with server(echoes) as url:
+        own = tasks.Client(url, token="secret")
+        query = {"a": [1, "b c"], "left": None}
+        try:
+            own.send("POST", "/own/task", query=query, body={"n": 1})
+            raise AssertionError("There was no answer.")
+        except tasks.NetworkError:
+            pass
+        done = own.send("POST", "/own/task", query=query, body={"n": 1}, idempotency_key="k")
+        assert done == {"done": True}
+    request = ("POST", "/own/task?a=1&a=b%20c", "Bearer secret", "application/json")
+    # Without a key it may have been applied.
+    assert seen == [(*request, None), (*request, "k"), (*request, "k")], seen
+
+
 def main() -> None:
     tasks_url, comments_url, kitchen_url = sys.argv[1:]
     client = tasks.Client(tasks_url)
@@ -455,6 +561,10 @@ def main() -> None:
     retries()
     live()
     followed(client)
+    followed_page(client)
+    changes(client)
+    interrupted_changes()
+    others(client)
 
 
 if __name__ == "__main__":

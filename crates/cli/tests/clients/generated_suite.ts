@@ -178,6 +178,8 @@ async function relations(client: kitchen.Client): Promise<void> {
   const amount: number | undefined = whole.with?.ingredients?.items.length;
   assert.equal(amount, listed.items.length);
   assert.ok((whole.explain?.dynamodb.read_units ?? 0) > 0);
+  const few = await client.category.read(category.id, { with: ["ingredients"], limit: 1 });
+  assert.equal(few.with?.ingredients?.items.length, 1);
   const part = await query.only("name", "ingredients.name");
   assert.equal(part.with?.ingredients?.items?.[0]?.name, whole.with?.ingredients?.items[0]?.name);
   // @ts-expect-error Nothing of this name is related to it.
@@ -415,6 +417,99 @@ async function followed(client: tasks.Client): Promise<void> {
   assert.equal((await one.next()).done, true);
 }
 
+/** Follows a page that is not the first. */
+async function followedPage(client: tasks.Client): Promise<void> {
+  const add = (name: string) => client.task.create({ name, tags: { paged: "yes" } });
+  for (const name of ["first", "second", "third"]) await add(name);
+  const query = client.task.listAll({ tag: tasks.tag("paged", "yes"), limit: 2 });
+  const { next } = await query;
+  assert(next !== undefined);
+  const states: string[] = [];
+  for await (const page of query.page(next).live()) {
+    states.push(page.items.map(({ name }) => name).join(" "));
+    assert.deepEqual(page, await query.page(next));
+    if (states.length === 2) break;
+    await add("fourth");
+  }
+  assert.deepEqual(states, ["third", "third fourth"]);
+  for (const { id } of await collected(query.items())) await client.task.delete(id);
+}
+
+/** Follows the changes of a real server. */
+async function changes(client: tasks.Client): Promise<void> {
+  const { next } = await client.send<{ next: string }>("GET", "/changes/page", { query: { entity: ["task"] } });
+  const { id } = await client.task.create({ name: "made" });
+  await client.task.update(id, { name: "renamed" });
+  await client.task.delete(id);
+  const seen: string[] = [];
+  let position = next;
+  for await (const { change, entity, id: of, old, new: now, position: at } of client.changes({ entity: "task", after: next })) {
+    assert.deepEqual([entity, of], ["task", id]);
+    const [before, after]: (string | undefined)[] = [old?.name, now?.name];
+    seen.push(`${change} ${before} ${after}`);
+    if (seen.length === 2) position = at;
+    if (change === "delete") break;
+  }
+  assert.deepEqual(seen, ["insert undefined made", "update made renamed", "delete renamed undefined"]);
+  const following = client.changes({ entity: ["task"], after: position });
+  const rest = await following.next();
+  assert.equal(rest.done === true ? undefined : rest.value.change, "delete");
+  await following.return();
+  // @ts-expect-error: there is no such entity.
+  assert.equal((await refused(client.changes({ entity: "job" }).next())).code, "bad-parameter");
+}
+
+/** Connections that break before something has happened, and changes that are not kept any more. */
+async function interruptedChanges(): Promise<void> {
+  const requests: unknown[] = [];
+  const one = { entity: "task", id: "a", change: "insert", old: null, new: task("a", "1"), position: "8" };
+  const sends: Handler = (request, response, count) => {
+    requests.push([request.url, request.headers["last-event-id"]]);
+    if (count === 1) return void response.end(JSON.stringify({ items: [], next: "5", more: false }));
+    if (count === 2) return void response.end("retry: 1000\n\n");
+    if (count === 3) return void response.end("id: 7\n: nothing new\n\nid: 9\nevent: task.insert\n");
+    if (count === 4) return void response.end(`id: 8\nevent: task.insert\ndata: ${JSON.stringify(one)}\n\n`);
+    response.writeHead(410, { "content-type": "application/problem+json" });
+    response.end(JSON.stringify({ code: "changes-gone", status: 410, detail: "Gone." }));
+  };
+  await withServer(sends, async (baseUrl) => {
+    const feed = new tasks.Client({ baseUrl, retries: 0 }).changes({ entity: "task" });
+    const first = await feed.next();
+    assert.equal(first.done === true ? undefined : first.value.new?.name, "1");
+    assert.equal((await refused(feed.next())).code, "changes-gone");
+  });
+  const stream = "/changes?entity=task&after=5";
+  const expected = [["/changes/page?entity=task", undefined], [stream, undefined], [stream, undefined], [stream, "7"], [stream, "8"]];
+  assert.deepEqual(requests, expected);
+}
+
+/** Requests that no method covers. */
+async function others(client: tasks.Client): Promise<void> {
+  const document = await client.send<{ openapi: string }>("GET", "/openapi.json");
+  assert.equal(document.openapi, "3.1.0");
+  assert.equal((await refused(client.send("POST", "/none", { body: {} }))).code, "not-found");
+  const seen: unknown[] = [];
+  const echoes: Handler = (request, response, count) => {
+    const { authorization, "content-type": type, "idempotency-key": key } = request.headers;
+    seen.push([request.method, request.url, authorization, type, key]);
+    if (count < 3) return void response.destroy();
+    response.end('{"done":true}');
+  };
+  await withServer(echoes, async (baseUrl) => {
+    const client = new tasks.Client({ baseUrl, token: "secret" });
+    const query = { a: [1, "b c"], left: undefined };
+    const sent = client.send("POST", "/own/task", { query, body: { n: 1 } });
+    await assert.rejects(sent, tasks.NetworkError);
+    const done = await client.send("POST", "/own/task", { query, body: { n: 1 }, idempotencyKey: "k" });
+    assert.deepEqual(done, { done: true });
+  });
+  const [first, ...rest] = seen;
+  const request = ["POST", "/own/task?a=1&a=b%20c", "Bearer secret", "application/json"];
+  // Without a key it may have been applied.
+  assert.deepEqual(first, [...request, undefined]);
+  assert.deepEqual(rest, [[...request, "k"], [...request, "k"]]);
+}
+
 const client = new tasks.Client({ baseUrl: tasksUrl });
 await changesOfOne(client);
 await idempotency(client);
@@ -430,3 +525,7 @@ await retries();
 await exactNumbers();
 await live();
 await followed(client);
+await followedPage(client);
+await changes(client);
+await interruptedChanges();
+await others(client);

@@ -99,6 +99,10 @@ fn names_that_a_language_reserves_end_with_an_underscore() {
         "readonly class: ClassQueries_;",
         "readonly constructor_: ConstructorQueries;",
         "readonly transaction_: TransactionQueries;",
+        "readonly send_: SendQueries;",
+        "export interface Change_ {",
+        "export interface Entities_ {",
+        "  change: Change_;",
         "export interface Page_ {",
         "export interface Promise_ {",
         // The number is only in the name of the operation: the server itself creates tokens.
@@ -116,6 +120,9 @@ fn names_that_a_language_reserves_end_with_an_underscore() {
     for expected in [
         "self.class_ = ClassQueries_(",
         "self.close_ = CloseQueries(",
+        "self.send_ = SendQueries(",
+        "class Change_(",
+        "    old: Change_ | None",
         "class None_(",
         "        from_: str | datetime | Bounds[str | datetime] | None = None,",
         "        with_: Sequence[str] | None = None,",

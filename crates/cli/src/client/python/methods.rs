@@ -9,6 +9,9 @@ use super::{KEYWORDS, quoted};
 /// Names of parameters that are not fields. Local variables begin with an underscore, as no field does.
 const OWN: [&str; 6] = ["self", "id", "body", "idempotency_key", "if_match", "if_none_match"];
 
+/// Methods of every client.
+const CLIENT_METHODS: [&str; 3] = ["close", "changes", "send"];
+
 /// The methods of one class.
 pub(super) struct Methods<'w> {
     shapes: &'w Shapes<'w>,
@@ -36,7 +39,7 @@ impl<'w> Methods<'w> {
 
     /// Writes methods, and returns the names that they have.
     pub(super) fn write(&self, methods: &[Method]) -> (String, Names) {
-        let mut names = Names::without(KEYWORDS.into_iter().chain(["close"]));
+        let mut names = Names::without(KEYWORDS.into_iter().chain(CLIENT_METHODS));
         let texts = methods.iter().map(|method| {
             let name = names.claim(snake(&method.name));
             self.method(method, &name)

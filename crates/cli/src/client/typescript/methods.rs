@@ -29,6 +29,14 @@ impl<'w> Methods<'w> {
         Methods { shapes, types, group, taken }
     }
 
+    /// The same, without methods of these names, which the class has besides.
+    pub(super) fn without(mut self, names: &[&str]) -> Methods<'w> {
+        for name in names {
+            self.taken.names.claim((*name).to_owned());
+        }
+        self
+    }
+
     pub(super) fn into_taken(self) -> Taken {
         self.taken
     }

@@ -48,6 +48,14 @@ export interface PutOptions extends MatchOptions {
   ifNoneMatch?: "*";
 }
 
+/** Options of a request that no method covers. */
+export interface SendOptions extends PutOptions {
+  /** Parameters by name. A list is sent as one parameter for each value; what is undefined is not sent. */
+  query?: { [name: string]: unknown };
+  /** Sent as JSON. */
+  body?: unknown;
+}
+
 /** In a transaction, stands for the id of an entity that an earlier change creates `as` this name. */
 export interface Named {
   $ref: string;
@@ -392,10 +400,13 @@ class EventReader {
   private event = "message";
   private data: string[] = [];
   private id = "";
+  /** The last position of which everything was received. */
+  position: string;
   private readonly json: JsonCodec;
 
-  constructor(json: JsonCodec) {
+  constructor(json: JsonCodec, position: string) {
     this.json = json;
+    this.position = position;
   }
 
   /** The events that this text completes. */
@@ -423,6 +434,7 @@ class EventReader {
     const { event, data, id } = this;
     this.event = "message";
     this.data = [];
+    if (id !== "" && !id.startsWith("~")) this.position = id;
     if (data.length === 0) return [];
     return [{ event, id, data: this.json.parse(data.join("\n")) as LiveData }];
   }
@@ -481,8 +493,10 @@ async function* liveEvents(
       if (position !== "") headers.set("last-event-id", position);
       const response = await transport.fetch(call, headers, deadline.controller.signal);
       if (!response.ok) throw await problemOf(response);
+      // Nothing may happen for a long time.
+      hasBegun ||= !beginsWithAll;
       const decoder = new TextDecoder();
-      const events = new EventReader(transport.json);
+      const events = new EventReader(transport.json, position);
       const reader = response.body?.getReader();
       if (reader === undefined) throw new Error("The response has no body.");
       // A group that is interrupted is dropped: it is sent again.
@@ -504,6 +518,10 @@ async function* liveEvents(
           yield group;
           group = [];
         }
+        // A server that has nothing new says how far it is: less is read again.
+        if (events.position === position) continue;
+        position = events.position;
+        failures = 0;
       }
     } catch (error) {
       failure = error;
@@ -525,6 +543,56 @@ async function* liveEvents(
     await pause(pauseBefore(failures), options.signal);
     failures += 1;
   }
+}
+
+/** A change of an entity. */
+export interface Change<E extends string, T> {
+  entity: E;
+  id: string;
+  /** The tenant of the entity; null if it has none. */
+  tenant: unknown;
+  change: "insert" | "update" | "delete";
+  /** The entity before; null if it was created. */
+  old: T | null;
+  /** The entity after; null if it was deleted. */
+  new: T | null;
+  /** The position in the feed, to go on `after`. */
+  position: string;
+  time: string;
+}
+
+/** Which changes to follow. */
+export interface ChangesParams<E extends string> {
+  /** Only those of this kind of entity, or of any of several. */
+  entity?: E | E[];
+  /** Those after this position, instead of those that happen from now on. */
+  after?: string;
+}
+
+/** Follows the change feed. */
+async function* followedChanges<C>(
+  transport: Transport,
+  params: ChangesParams<string>,
+  options: RequestOptions,
+): AsyncGenerator<C, void, undefined> {
+  const query: Given[] = [["entity", "each", params.entity]];
+  // A connection that breaks before anything was received goes on where it began.
+  const now: Call = { method: "GET", path: "/changes/page", query };
+  const after = params.after ?? (await transport.send<{ next: string }>(now, options)).next;
+  const call: Call = { method: "GET", path: "/changes", query: [...query, ["after", "text", after]] };
+  // Changes that are not kept any more are missed, and nothing replaces them.
+  for await (const group of liveEvents(transport, call, { ...options, beginsWithAll: false })) {
+    for (const { data } of group) yield data as C;
+  }
+}
+
+/** Sends a request that no method covers. */
+function sendOther<T>(transport: Transport, method: string, path: string, options: SendOptions): Promise<T> {
+  const { query = {}, body, ...others } = options;
+  const given = Object.entries(query).map(([name, value]): Given => [name, "each", value]);
+  // What applies a request once is a key that it comes with.
+  const isKeyed = others.idempotencyKey !== undefined;
+  return transport.send<T>({ method, path, query: given, body, isKeyed }, others);
 }
 
 /** A query: `await` it, or follow it with `live()`. Nothing is sent before. */
@@ -610,9 +678,9 @@ export class PagesQuery<Q extends string, T> extends Query<Page<Q, T>> {
     this.cursor = cursor;
   }
 
-  /** The page at a cursor: `next` or `previous` of another page. */
-  page(cursor: Cursor<Q>): Promise<Page<Q, T>> {
-    return this.transport.send(this.with(this.cursor, "text", cursor), this.options);
+  /** The query for the page at a cursor: `next` or `previous` of another page. */
+  page(cursor: Cursor<Q>): Query<Page<Q, T>> {
+    return new Query(this.transport, this.with(this.cursor, "text", cursor), this.options);
   }
 
   /** All pages, from one on. */
