@@ -1,5 +1,6 @@
-//! `cargo xtask console`: builds the console from its TypeScript. What it writes is checked in, so that nobody
-//! needs Node.js to build Keyloom; a judge builds it again and compares.
+//! `cargo xtask console`: builds the console from its TypeScript, and the clients of the applications' pages
+//! from generated ones. What it writes is checked in, so that nobody needs Node.js to build Keyloom; a judge
+//! builds it again and compares.
 
 use std::path::Path;
 use std::process::{Command, ExitCode};
@@ -15,7 +16,8 @@ pub(crate) fn run(root: &Path) -> ExitCode {
     let sources = root.join(SOURCES);
     let npm = |arguments: &[&str]| {
         let mut npm = Command::new("npm");
-        npm.args(arguments).current_dir(&sources).env("OUT", root.join(RESULT));
+        npm.args(arguments).current_dir(&sources);
+        npm.env("OUT", root.join(RESULT)).env("PAGES", root);
         succeed(&mut npm)
     };
     let built = npm(&["ci", "--no-audit", "--no-fund", "--loglevel=error"])

@@ -3,11 +3,12 @@
 use keyloom_app::pages;
 use keyloom_server::OwnPage;
 
-const FILES: [(&str, &str); 15] = [
+const FILES: [(&str, &str); 16] = [
     ("index.html", include_str!("page/index.html")),
     ("base.css", include_str!("../../page/base.css")),
     ("page.css", include_str!("page/page.css")),
     ("api.js", include_str!("../../page/api.js")),
+    ("client.js", include_str!("page/client.js")),
     ("address.js", include_str!("page/address.js")),
     ("amounts.js", include_str!("page/amounts.js")),
     ("elements.js", include_str!("page/elements.js")),

@@ -11,13 +11,14 @@ pub(crate) enum Panel {
     Receiver,
 }
 
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("index.html", include_str!("page/index.html")),
     ("page.css", include_str!("page/page.css")),
     ("page.js", include_str!("page/page.js")),
     ("search.js", include_str!("page/search.js")),
     ("live.js", include_str!("page/live.js")),
     ("when.js", include_str!("page/when.js")),
+    ("client.js", include_str!("page/client.js")),
     ("base.css", include_str!("../../page/base.css")),
     ("api.js", include_str!("../../page/api.js")),
 ];

@@ -75,6 +75,7 @@ fn demo(name: &str) -> Option<Demo> {
                         ("index.html", include_str!("../../../apps/tasks/page/index.html")),
                         ("page.css", include_str!("../../../apps/tasks/page/page.css")),
                         ("page.js", include_str!("../../../apps/tasks/page/page.js")),
+                        ("client.js", include_str!("../../../apps/tasks/page/client.js")),
                     ])
                 },
             },
@@ -95,6 +96,7 @@ fn demo(name: &str) -> Option<Demo> {
                         ("index.html", include_str!("../../../apps/comments/page/index.html")),
                         ("page.css", include_str!("../../../apps/comments/page/page.css")),
                         ("page.js", include_str!("../../../apps/comments/page/page.js")),
+                        ("client.js", include_str!("../../../apps/comments/page/client.js")),
                     ])
                 },
             },

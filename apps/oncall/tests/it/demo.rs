@@ -236,8 +236,8 @@ fn the_page_is_served_with_and_without_the_receiver() {
     let panel = |url: &str| {
         let page = ask(url, "GET", "/", None);
         assert!(page.status == 200 && page.body.contains("<title>On call</title>"));
-        for file in ["page.js", "page.css", "search.js", "live.js", "when.js", "api.js", "base.css"]
-        {
+        let modules = ["page.js", "search.js", "live.js", "when.js", "api.js", "client.js"];
+        for file in modules.into_iter().chain(["page.css", "base.css"]) {
             assert_eq!(ask(url, "GET", &format!("/{file}"), None).status, 200, "{file}");
         }
         ask(url, "GET", "/receiver.js", None).body

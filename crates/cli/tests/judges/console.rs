@@ -100,9 +100,18 @@ fn tables_and_their_heat_are_managed() {
     use_of(&serve("closed", &["--credentials", &keys]), &["AK", "secret/+1"]);
 }
 
+/// What `cargo xtask console` builds: its folder in the project, that in the folder of the build, and its files.
+const BUILT: [(&str, &str, &[&str]); 5] = [
+    ("crates/server/src/console", "dist", &["console.js", "dynamodb.js", "console.css"]),
+    ("apps/tasks/page", "dist/apps/tasks/page", &["client.js"]),
+    ("apps/comments/page", "dist/apps/comments/page", &["client.js"]),
+    ("apps/kitchen/src/page", "dist/apps/kitchen/src/page", &["client.js"]),
+    ("apps/oncall/src/page", "dist/apps/oncall/src/page", &["client.js"]),
+];
+
 /// Nobody needs Node.js to build Keyloom: what the sources make is checked in.
 #[test]
-fn the_console_that_servers_include_is_what_its_sources_make() {
+fn the_console_and_the_clients_of_pages_are_what_their_sources_make() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     // The sources include a part of generated clients from beside them.
     let top = scratch("console-build");
@@ -118,26 +127,28 @@ fn the_console_that_servers_include_is_what_its_sources_make() {
     let _ = std::fs::remove_dir_all(folder.join("src"));
     std::fs::create_dir_all(folder.join("src/dynamodb")).unwrap();
     let files = |of: &str| {
-        let entries = std::fs::read_dir(root.join("console").join(of)).unwrap();
+        let entries = std::fs::read_dir(root.join(of)).unwrap();
         entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_file())
     };
+    let clients = "crates/cli/tests/clients-generated";
+    std::fs::create_dir_all(top.join(clients)).unwrap();
     let runtime = "crates/cli/src/client/typescript/runtime.ts";
     std::fs::create_dir_all(top.join(runtime).parent().unwrap()).unwrap();
-    std::fs::copy(root.join(runtime), top.join(runtime)).unwrap();
-    let others =
-        ["client.mjs", "package.json", "tsconfig.json"].map(|name| root.join("console").join(name));
-    for path in files("src").chain(files("src/dynamodb")).chain(others) {
-        let to = path.strip_prefix(root.join("console")).unwrap();
-        std::fs::copy(&path, folder.join(to)).unwrap();
+    let scripts = ["client.mjs", "pages.mjs", "package.json", "tsconfig.json"]
+        .map(|name| root.join("console").join(name));
+    let sources = files("console/src").chain(files("console/src/dynamodb")).chain(scripts);
+    for path in sources.chain(files(clients)).chain([root.join(runtime)]) {
+        std::fs::copy(&path, top.join(path.strip_prefix(&root).unwrap())).unwrap();
     }
     for task in ["check", "build"] {
         succeed("the console", Command::new("npm").args(["run", task]).current_dir(&folder));
     }
-    for name in ["console.js", "dynamodb.js", "console.css"] {
-        let included = root.join("crates/server/src/console").join(name);
-        let is_same = std::fs::read(included).unwrap()
-            == std::fs::read(folder.join("dist").join(name)).unwrap();
-        assert!(is_same, "{name} is outdated: run `cargo xtask console`");
+    for (included, built, names) in BUILT {
+        for name in names {
+            let is_same = std::fs::read(root.join(included).join(name)).unwrap()
+                == std::fs::read(folder.join(built).join(name)).unwrap();
+            assert!(is_same, "{included}/{name} is outdated: run `cargo xtask console`");
+        }
     }
 }
 
