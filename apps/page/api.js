@@ -1,4 +1,7 @@
-// Shared by the pages of all applications: requests to the server, changes by others, and creating elements.
+// Shared by the pages of all applications: the client of the application, following what it returns, and creating
+// elements.
+
+import { Client } from "/client.js";
 
 /** Creates an element: `make("a", { href: "/" }, "text", otherElement)`. Strings are never parsed as HTML. */
 export function make(name, properties = {}, ...children) {
@@ -9,6 +12,101 @@ export function make(name, properties = {}, ...children) {
   }
   element.append(...children.filter((child) => child !== null && child !== undefined));
   return element;
+}
+
+/** The client of the application. If the server requires a token, the user can enter one. */
+export const client = new Client({
+  baseUrl: "",
+  token: () => sessionStorage.getItem("token") ?? undefined,
+  fetch: fetchWithToken,
+});
+
+async function fetchWithToken(address, options) {
+  const response = await fetch(address, options);
+  if (response.status !== 401 || !hasOtherToken(options.headers)) return response;
+  options.headers.set("authorization", bearer());
+  return await fetchWithToken(address, options);
+}
+
+function bearer() {
+  const token = sessionStorage.getItem("token");
+  return token === null ? null : `Bearer ${token}`;
+}
+
+let isTokenDenied = false;
+
+/** Whether there is a token other than the one that was refused. Concurrent requests ask for it once. */
+function hasOtherToken(refused) {
+  if (bearer() !== refused.get("authorization")) return true;
+  const token = isTokenDenied ? null : prompt("This server requires a token (create one with `keyloom token create`):");
+  if (token) sessionStorage.setItem("token", token.trim());
+  else isTokenDenied = true;
+  return !isTokenDenied;
+}
+
+/** What is followed, by the place that shows it. */
+const followed = new Map();
+
+/**
+ * Calls `show` with each result of something that is followed, such as `live()` of a query, until something else is
+ * followed at the same place of the page; with undefined after the last one: what it reads was deleted. `results`
+ * begins to follow, with options of a request.
+ *
+ * Over HTTP/1.1, browsers have six connections to a server for all their windows, and each of these keeps one: so a
+ * page follows two at most, and none while it is hidden.
+ */
+export function follow(place, results, show) {
+  unfollow(place);
+  const one = { results, show, aborting: new AbortController() };
+  followed.set(place, one);
+  if (!document.hidden) run(one);
+}
+
+/** Follows nothing at a place any more. */
+export function unfollow(place) {
+  followed.get(place)?.aborting.abort();
+  followed.delete(place);
+}
+
+async function run(one) {
+  one.aborting = new AbortController();
+  const { signal } = one.aborting;
+  try {
+    for await (const result of one.results({ signal })) {
+      if (!signal.aborted) one.show(result);
+    }
+    if (!signal.aborted) one.show(undefined);
+  } catch (problem) {
+    if (signal.aborted) return;
+    if (problem.code === "not-found") one.show(undefined);
+    else report(problem);
+  }
+}
+
+document.addEventListener("visibilitychange", () => {
+  for (const one of followed.values()) {
+    if (document.hidden) one.aborting.abort();
+    else run(one);
+  }
+});
+
+/**
+ * An action that runs once at a time, and once more if it is called meanwhile: what changes often is read again as often
+ * as the server answers.
+ */
+export function oneAtATime(action) {
+  let isRunning = false;
+  let isDue = false;
+  return async function run() {
+    isDue = true;
+    if (isRunning) return;
+    isRunning = true;
+    while (isDue) {
+      isDue = false;
+      await attempt(action);
+    }
+    isRunning = false;
+  };
 }
 
 /**
@@ -59,11 +157,22 @@ export async function attempt(action) {
   try {
     return await action();
   } catch (problem) {
-    const place = document.getElementById("problem");
-    place.textContent = problem.message;
-    place.hidden = false;
+    report(problem);
     return undefined;
   }
+}
+
+/** Shows an error at the top of the page. */
+function report(problem) {
+  const place = document.getElementById("problem");
+  place.textContent = messageOf(problem);
+  place.hidden = false;
+}
+
+function messageOf(problem) {
+  if (problem.name === "NetworkError") return "Cannot reach the server. Check that it is running, and try again.";
+  if (problem.status === 401) return "This server requires a token. Reload the page to enter one.";
+  return problem.message;
 }
 
 /** A path with parameters; empty ones are omitted, lists are repeated. */
@@ -88,24 +197,24 @@ export function visit(parameters) {
   history.pushState(null, "", path(location.pathname, parameters));
 }
 
-/** What is followed: the query, its stream, and what to do when its result changes. */
-let followed = null;
+/** What is followed by its path: the query, its stream, and what to do when its result changes. */
+let watched = null;
 
 /**
  * Calls `changed` when the result of a query is no longer `shown`. A page follows one query at a time, and
  * only while it is visible: browsers limit how many streams are open.
  */
-export function follow(query, shown, changed) {
-  const isOpen = followed !== null && followed.stream.readyState !== EventSource.CLOSED;
-  if (isOpen && followed.query === query) return;
-  followed?.stream.close();
-  followed = { query, changed, stream: document.hidden ? closed() : opened(query, shown, changed) };
+export function followPath(query, shown, changed) {
+  const isOpen = watched !== null && watched.stream.readyState !== EventSource.CLOSED;
+  if (isOpen && watched.query === query) return;
+  watched?.stream.close();
+  watched = { query, changed, stream: document.hidden ? closed() : opened(query, shown, changed) };
 }
 
 /** Follows nothing any more. */
-export function unfollow() {
-  followed?.stream.close();
-  followed = null;
+export function unfollowPath() {
+  watched?.stream.close();
+  watched = null;
 }
 
 function closed() {
@@ -134,7 +243,7 @@ function opened(query, shown, changed) {
 }
 
 document.addEventListener("visibilitychange", () => {
-  if (followed === null) return;
-  if (document.hidden) followed.stream.close();
-  else followed.changed();
+  if (watched === null) return;
+  if (document.hidden) watched.stream.close();
+  else watched.changed();
 });

@@ -1,7 +1,7 @@
 // The comments of a product by language and rating in any combination, newest first, with counts, and the
 // leaderboard of products.
 
-import { ask, attempt, count, follow, make, path, tell, visit } from "/api.js";
+import { ask, attempt, count, followPath, make, path, tell, visit } from "/api.js";
 
 const PAGE = 20;
 const LEADERS = 10;
@@ -48,7 +48,7 @@ async function refresh(run = tell) {
       ask("GET", path(`${at}/facets`, filter)),
       ask("GET", path("/boards/leaders", { limit: LEADERS })),
     ]);
-    follow(listed, list, () => refresh(attempt));
+    followPath(listed, list, () => refresh(attempt));
     document.getElementById("total").textContent =
       `${count(list.total)} ${list.total === 1 ? "comment" : "comments"}`;
     document.getElementById("comments").replaceChildren(...list.items.map(commentCard));

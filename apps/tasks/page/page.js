@@ -1,6 +1,7 @@
 // Tasks by tags: every chip narrows the list, and every count is the number of tasks that would remain.
 
-import { ask, attempt, count, follow, make, path, tell, visit } from "/api.js";
+import { client, count, follow, make, oneAtATime, tell, visit } from "/api.js";
+import { tag as tagText } from "/client.js";
 
 const KEYS_SHOWN = 8;
 const VALUES_SHOWN = 8;
@@ -12,12 +13,6 @@ function asked() {
   return { tag: query.getAll("tag"), cursor: query.get("cursor") };
 }
 
-/** `key:value` in the syntax of the server, with special characters escaped. */
-function tagText(key, value) {
-  const plain = (text) => text.replace(/[\\!:|*,]/g, "\\$&");
-  return `${plain(key)}:${plain(value)}`;
-}
-
 /** Removes the backslashes, for display. */
 function shown(tag) {
   return tag.replace(/\\(.)/g, "$1");
@@ -25,50 +20,58 @@ function shown(tag) {
 
 function choose(tags) {
   visit({ tag: tags });
-  refresh();
+  show();
 }
 
-function chip(label, tag, tags) {
-  const isChosen = tags.includes(tag);
-  const others = tags.filter((other) => other !== tag);
-  return make(
-    "button",
-    {
-      className: "chip",
-      type: "button",
-      "aria-pressed": String(isChosen),
-      onclick: () => choose(isChosen ? others : [...others, tag]),
-    },
-    ...label,
-  );
+/** A tag that is chosen, or not any more, by a click. */
+function chip(label, tag) {
+  // The address may have changed since the chip was shown.
+  const toggle = () => {
+    const others = asked().tag.filter((other) => other !== tag);
+    choose(others.length < asked().tag.length ? others : [...others, tag]);
+  };
+  const isChosen = asked().tag.includes(tag);
+  const properties = { className: "chip", type: "button", "aria-pressed": String(isChosen), onclick: toggle };
+  return make("button", properties, ...label);
 }
 
-/** How often the list and the keys were asked for. Answers can overtake each other: only the newest is shown. */
-let lists = 0;
-let menus = 0;
+/** What is shown: the list, and the keys of the tags of all its tasks. */
+let list = null;
+let keys = [];
 
-/** Refreshes the list; with `attempt`, an error that is shown stays. */
-async function refresh(run = tell) {
-  await run(async () => {
-    const { tag, cursor } = asked();
-    const at = path("/tasks", { tag, cursor, limit: PAGE, reverse: "true", total: "true" });
-    const mine = ++lists;
-    const list = await ask("GET", at);
-    if (mine !== lists) return;
-    follow(at, list, () => refresh(attempt));
-    document.getElementById("total").textContent =
-      `${count(list.total)} ${list.total === 1 ? "task" : "tasks"}${tag.length ? " with these tags" : ""}`;
-    document.getElementById("chosen").replaceChildren(
-      ...tag.map((one) => make("li", {}, chip([shown(one), " ×"], one, tag))),
-    );
-    document.getElementById("tasks").replaceChildren(...list.items.map((task) => taskCard(task, tag)));
-    document.getElementById("welcome").hidden = list.total > 0 || tag.length > 0;
-    document.querySelector("aside").hidden = list.total === 0 && tag.length === 0;
-    document.querySelector("section nav").hidden = list.previous === undefined && list.next === undefined;
-    turn("previous", list.previous, tag);
-    turn("next", list.next, tag);
-    await refreshKeys(tag);
+/** Shows what the address asks for, and what becomes of it. */
+function show() {
+  const { tag, cursor } = asked();
+  const tasks = (options) => {
+    const first = client.task.listAll({ tag, limit: PAGE, reverse: true, total: true }, options);
+    return (cursor === null ? first : first.page(cursor)).live();
+  };
+  tell(() => {
+    follow("tasks", tasks, (result) => {
+      list = result;
+      showList();
+      refreshValues();
+    });
+    follow("keys", (options) => client.task.tagsAll({ tag, limit: KEYS_SHOWN }, options).live(), (result) => {
+      keys = result.items.map(({ key }) => key);
+      refreshValues();
+    });
   });
+}
+
+function showList() {
+  const { tag } = asked();
+  document.getElementById("total").textContent =
+    `${count(list.total)} ${list.total === 1 ? "task" : "tasks"}${tag.length ? " with these tags" : ""}`;
+  document.getElementById("chosen").replaceChildren(
+    ...tag.map((one) => make("li", {}, chip([shown(one), " ×"], one))),
+  );
+  document.getElementById("tasks").replaceChildren(...list.items.map(taskCard));
+  document.getElementById("welcome").hidden = list.total > 0 || tag.length > 0;
+  document.querySelector("aside").hidden = list.total === 0 && tag.length === 0;
+  document.querySelector("section nav").hidden = list.previous === undefined && list.next === undefined;
+  turn("previous", list.previous, tag);
+  turn("next", list.next, tag);
 }
 
 function turn(id, cursor, tag) {
@@ -76,32 +79,32 @@ function turn(id, cursor, tag) {
   button.disabled = cursor === undefined;
   button.onclick = () => {
     visit({ tag, cursor });
-    refresh();
+    show();
   };
 }
 
-/** The values of each key, with the number of listed tasks that have them. */
-async function refreshKeys(tag) {
+/**
+ * Shows the values of each key, with the number of listed tasks that have them. They are read again when the list or
+ * the keys change, because a browser cannot follow each key by a stream of its own.
+ */
+const refreshValues = oneAtATime(async () => {
+  const { tag } = asked();
   const prefix = document.getElementById("prefix").value.trim();
-  const mine = ++menus;
-  const keys = await ask("GET", path("/tasks/tags", { tag, limit: KEYS_SHOWN }));
   const parts = await Promise.all(
-    keys.items.map(async ({ key }) => {
-      const at = path(`/tasks/tags/${encodeURIComponent(key)}`, { tag, prefix, limit: VALUES_SHOWN });
-      const values = await ask("GET", at);
+    keys.map(async (key) => {
+      const values = await client.task.tagsOfKeyAll({ key, tag, prefix: prefix || undefined, limit: VALUES_SHOWN });
       if (values.items.length === 0) return null;
       const chips = values.items.map(({ value, count: number }) =>
-        make("li", {}, chip([value, " ", make("b", {}, count(number))], tagText(key, value), tag)),
+        make("li", {}, chip([value, " ", make("b", {}, count(number))], tagText(key, value))),
       );
       const more = values.next === undefined ? null : make("li", { className: "quiet" }, "…");
       return make("div", {}, make("h2", {}, key), make("ul", { className: "chips" }, ...chips, more));
     }),
   );
-  if (mine !== menus) return;
   document.getElementById("keys").replaceChildren(...parts.filter((part) => part !== null));
-}
+});
 
-function taskCard(task, tags) {
+function taskCard(task) {
   const done = make("input", {
     type: "checkbox",
     checked: task.done,
@@ -109,7 +112,7 @@ function taskCard(task, tags) {
     onchange: () => change(task, { done: done.checked }),
   });
   const chips = Object.entries(task.tags).map(([key, value]) =>
-    make("li", {}, chip([`${key}:${value}`], tagText(key, value), tags)),
+    make("li", {}, chip([`${key}:${value}`], tagText(key, value))),
   );
   return make(
     "li",
@@ -120,7 +123,7 @@ function taskCard(task, tags) {
       "span",
       { className: "tools" },
       make("button", { type: "button", onclick: () => retag(task) }, "Tags"),
-      make("button", { type: "button", onclick: () => remove(task) }, "Delete"),
+      make("button", { type: "button", onclick: () => tell(() => client.task.delete(task.id)) }, "Delete"),
     ),
     make("ul", { className: "chips" }, ...chips),
   );
@@ -140,8 +143,9 @@ function parseTags(text) {
 
 /** Updates a task, unless it has changed meanwhile. */
 async function change(task, patch) {
-  await tell(() => ask("PATCH", `/tasks/${task.id}`, patch, { "If-Match": `"${task.version}"` }));
-  await refresh(attempt);
+  const changed = await tell(() => client.task.update(task.id, patch, { ifMatch: task }));
+  // The result of a change is followed; after an error the box is as it was.
+  if (changed === undefined) showList();
 }
 
 async function retag(task) {
@@ -155,22 +159,16 @@ async function retag(task) {
   });
 }
 
-async function remove(task) {
-  await tell(() => ask("DELETE", `/tasks/${task.id}`));
-  await refresh(attempt);
-}
-
 document.getElementById("new").onsubmit = async (event) => {
   event.preventDefault();
   const form = event.target;
-  const made = await tell(() =>
-    ask("POST", "/tasks", { name: form.elements.name.value, tags: parseTags(form.elements.tags.value) }),
-  );
+  const { name, tags } = form.elements;
+  const made = await tell(() => client.task.create({ name: name.value, tags: parseTags(tags.value) }));
   if (made === undefined) return;
   form.reset();
   // The newest is on the first page.
   choose(asked().tag);
 };
-document.getElementById("prefix").oninput = () => tell(() => refreshKeys(asked().tag));
-window.onpopstate = () => refresh();
-refresh();
+document.getElementById("prefix").oninput = () => tell(refreshValues);
+window.onpopstate = show;
+show();

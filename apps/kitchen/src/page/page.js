@@ -1,6 +1,6 @@
 // Shows the view that the address names. The views are in the modules beside this one.
 
-import { attempt, follow, tell, unfollow } from "/api.js";
+import { attempt, followPath, tell, unfollowPath } from "/api.js";
 import { address, link, onChange, refresh } from "/address.js";
 import { notify } from "/elements.js";
 import { ingredientsView } from "/ingredients.js";
@@ -49,8 +49,8 @@ async function show(focus) {
   document.title = `${shown.title} – Kitchen`;
   place.replaceChildren(...shown.nodes.filter((node) => node !== null));
   isTyped = false;
-  if (shown.follows) follow(...shown.follows, changedByOthers);
-  else unfollow();
+  if (shown.follows) followPath(...shown.follows, changedByOthers);
+  else unfollowPath();
   if (focused) document.getElementById(focused)?.focus({ preventScroll: isMoved });
 }
 

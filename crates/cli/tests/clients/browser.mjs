@@ -34,8 +34,14 @@ const browser = await chromium.launch({
 });
 const mishaps = [];
 
+/** Requests of pages whose responses stream changes. */
+const isStream = (request) => /live=true|\/changes(\?|$)/.test(request.url());
+
 async function open(options) {
   const page = await browser.newPage(options);
+  page.streams = new Set();
+  page.on('request', (request) => isStream(request) && page.streams.add(request));
+  for (const end of ['requestfinished', 'requestfailed']) page.on(end, (request) => page.streams.delete(request));
   page.on('pageerror', (error) => mishaps.push(`the page failed: ${error.message}`));
   page.on('console', (line) => {
     if (/Content Security Policy/i.test(line.text())) mishaps.push(line.text());
@@ -63,6 +69,8 @@ async function look(colorScheme, width) {
   // Text can be wider than its element.
   const scrolls = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
   check(!scrolls, `at ${width} pixels, ${colorScheme}: the page scrolls sideways`);
+  // Browsers have six connections to a server, for all windows.
+  check(page.streams.size === 1 || page.streams.size === 2, `at ${width} pixels: ${page.streams.size} streams are open`);
   const found = await findings(page);
   check(found.length === 0, `at ${width} pixels, ${colorScheme}: axe finds\n${found.join('\n')}`);
   if (process.env.SCREENSHOTS) {

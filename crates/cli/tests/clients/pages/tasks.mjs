@@ -31,6 +31,11 @@ export async function use(page, url, { check, until, number, sum }) {
   check(await page.locator('#previous').isDisabled(), 'nothing is newer than the newest');
   await page.locator('#next').click();
   await until('there is another page', async () => (await names()).join() !== first.join());
+  const pageOf = async (query) => (await page.request.get(`${url}/tasks?limit=20&reverse=true${query}`)).json();
+  const { next } = await pageOf('');
+  const [older] = (await pageOf(`&cursor=${encodeURIComponent(next)}`)).items;
+  await page.request.patch(`${url}/tasks/${older.id}`, { data: { name: 'by somebody else' } });
+  await until('what others change on it appears', async () => (await names())[0] === 'by somebody else');
   await page.locator('#previous').click();
   await until('and the way back', async () => (await names()).join() === first.join());
 
@@ -58,8 +63,9 @@ export async function use(page, url, { check, until, number, sum }) {
 
   await page.goto(url);
   await until('all are shown again', async () => (await total()) === 300);
-  const made = await page.request.post(`${url}/tasks`, { data: { name: 'by somebody else', tags: {} } });
+  const made = await page.request.post(`${url}/tasks`, { data: { name: 'by somebody else', tags: { priority: 'high' } } });
   await until('what others add appears', async () => (await names())[0] === 'by somebody else');
+  await until('and counts', async () => sum(await counts('priority')) === 301);
   await page.request.delete(`${url}/tasks/${(await made.json()).id}`);
   await until('and what they delete goes', async () => (await total()) === 300);
 
