@@ -1,7 +1,7 @@
 // The comments of a product by language and rating in any combination, newest first, with counts, and the
 // leaderboard of products.
 
-import { ask, attempt, count, followPath, make, path, tell, visit } from "/api.js";
+import { client, count, follow, make, oneAtATime, path, tell, visit } from "/api.js";
 
 const PAGE = 20;
 const LEADERS = 10;
@@ -14,7 +14,7 @@ function asked() {
   return {
     product: query.get("product") ?? "42",
     language: list("language"),
-    rating: list("rating"),
+    rating: list("rating").map(Number),
     cursor: query.get("cursor"),
   };
 }
@@ -22,7 +22,7 @@ function asked() {
 function go(parameters) {
   const { product, language, rating, cursor } = { ...asked(), cursor: null, ...parameters };
   visit({ product, language: language.join(","), rating: rating.join(","), cursor });
-  refresh();
+  show();
 }
 
 /** Toggles a value: removes it if present, adds it otherwise. */
@@ -35,29 +35,45 @@ function stars(rating) {
   return make("span", { className: "stars", role: "img", "aria-label": `${rating} of 5` }, text);
 }
 
-/** Refreshes everything; with `attempt`, an error that is shown stays. */
-async function refresh(run = tell) {
-  await run(async () => {
-    const { product, language, rating, cursor } = asked();
+/** The comments that the address asks for: those of a product in some languages, with some ratings. */
+function chosen() {
+  const { product, language, rating } = asked();
+  const some = (values) => (values.length === 0 ? undefined : values);
+  return { product, language: some(language), rating: some(rating) };
+}
+
+/** The counts that are shown. */
+let facets = null;
+
+/** Shows what the address asks for, and what becomes of it. */
+function show() {
+  const { product, cursor } = asked();
+  const comments = (options) => {
+    const first = client.comment.listByProduct({ ...chosen(), limit: PAGE, total: true }, options);
+    return (cursor === null ? first : first.page(cursor)).live();
+  };
+  const counts = (options) => client.comment.facetsByProduct(chosen(), options).live();
+  tell(() => {
     document.getElementById("product").textContent = product;
-    const at = `/products/${encodeURIComponent(product)}/comments`;
-    const filter = { language: language.join(","), rating: rating.join(",") };
-    const listed = path(at, { ...filter, cursor, limit: PAGE, total: "true" });
-    const [list, facets, leaders] = await Promise.all([
-      ask("GET", listed),
-      ask("GET", path(`${at}/facets`, filter)),
-      ask("GET", path("/boards/leaders", { limit: LEADERS })),
-    ]);
-    followPath(listed, list, () => refresh(attempt));
-    document.getElementById("total").textContent =
-      `${count(list.total)} ${list.total === 1 ? "comment" : "comments"}`;
-    document.getElementById("comments").replaceChildren(...list.items.map(commentCard));
-    turn("previous", list.previous);
-    turn("next", list.next);
-    showRatings(facets.facets.rating.items, rating);
-    showLanguages(facets.facets.language.items, language);
-    showLeaders(leaders.items, product);
+    follow("comments", comments, (list) => {
+      showComments(list);
+      refreshLeaders();
+    });
+    showCounts();
+    follow("counts", counts, (result) => {
+      facets = result.facets;
+      showCounts();
+      refreshLeaders();
+    });
   });
+}
+
+function showComments(list) {
+  document.getElementById("total").textContent =
+    `${count(list.total)} ${list.total === 1 ? "comment" : "comments"}`;
+  document.getElementById("comments").replaceChildren(...list.items.map(commentCard));
+  turn("previous", list.previous);
+  turn("next", list.next);
 }
 
 function turn(id, cursor) {
@@ -66,8 +82,16 @@ function turn(id, cursor) {
   button.onclick = () => go({ cursor });
 }
 
+/** Shows the counts, with what is chosen now. */
+function showCounts() {
+  if (facets === null) return;
+  showRatings(facets.rating.items);
+  showLanguages(facets.language.items);
+}
+
 /** The number of comments with each rating in the selected languages. */
-function showRatings(counts, chosen) {
+function showRatings(counts) {
+  const chosen = asked().rating;
   const of = new Map(counts.map(({ value, count: number }) => [value, number]));
   const most = Math.max(1, ...of.values());
   const row = (rating) => {
@@ -75,9 +99,9 @@ function showRatings(counts, chosen) {
     const properties = {
       className: "rating",
       type: "button",
-      "aria-pressed": String(chosen.includes(String(rating))),
+      "aria-pressed": String(chosen.includes(rating)),
       "aria-label": `Rating ${rating}: ${count(number)}`,
-      onclick: () => go({ rating: toggled(chosen, String(rating)) }),
+      onclick: () => go({ rating: toggled(chosen, rating) }),
     };
     const meter = make("meter", { min: 0, max: most, value: number });
     return make("li", {}, make("button", properties, stars(rating), meter, make("b", {}, count(number))));
@@ -85,7 +109,8 @@ function showRatings(counts, chosen) {
   document.getElementById("ratings").replaceChildren(...RATINGS.map(row));
 }
 
-function showLanguages(counts, chosen) {
+function showLanguages(counts) {
+  const chosen = asked().language;
   const chip = ({ value, count: number }) => {
     const properties = {
       className: "chip",
@@ -98,7 +123,13 @@ function showLanguages(counts, chosen) {
   document.getElementById("languages").replaceChildren(...counts.map(chip));
 }
 
-function showLeaders(leaders, product) {
+/** Shows the leaderboard. It is read again when the comments change: a page follows two queries at most. */
+const refreshLeaders = oneAtATime(async () => {
+  showLeaders((await client.comment.boardLeaders({ limit: LEADERS })).items);
+});
+
+function showLeaders(leaders) {
+  const { product } = asked();
   const row = (leader) => {
     const link = make("a", {
       href: path(location.pathname, { product: leader.of }),
@@ -140,10 +171,10 @@ document.getElementById("new").onsubmit = async (event) => {
     rating: Number(rating.value),
     body: body.value,
   };
-  if ((await tell(() => ask("POST", "/comments", comment))) === undefined) return;
+  if ((await tell(() => client.comment.create(comment))) === undefined) return;
   event.target.reset();
   // The newest is on the first page.
   go({});
 };
-window.onpopstate = () => refresh();
-refresh();
+window.onpopstate = show;
+show();

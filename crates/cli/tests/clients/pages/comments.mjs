@@ -54,4 +54,8 @@ export async function use(page, url, { check, until, number, sum }) {
   await page.request.post(`${url}/comments`, { data });
   await until('what others write appears', async () => (await texts())[0].includes('by somebody else'));
   await until('and counts', async () => (await total()) === before + 2 && sum(await ratings()) === before + 2);
+  await language('en').click();
+  await until('a language narrows again', async () => (await total()) < before + 2);
+  await page.request.post(`${url}/comments`, { data: { ...data, language: 'xx' } });
+  await until('what the filter leaves out counts, too', async () => (await language('xx').count()) === 1);
 }
