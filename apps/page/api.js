@@ -146,13 +146,23 @@ function enterToken() {
   sessionStorage.setItem("token", token.trim());
 }
 
+let acting = 0;
+
 /** Runs an action of the user. An error is shown at the top of the page until the next action. */
 export async function tell(action) {
   document.getElementById("problem").hidden = true;
-  return await attempt(action);
+  acting += 1;
+  const done = await attempt(action);
+  acting -= 1;
+  return done;
 }
 
-/** The same for actions of the page itself: an error that is already shown stays. */
+/** Whether an action of the user is running. */
+export function isActing() {
+  return acting > 0;
+}
+
+/** Runs an action of the page itself: an error that is already shown stays. */
 export async function attempt(action) {
   try {
     return await action();
@@ -196,54 +206,3 @@ export function count(number) {
 export function visit(parameters) {
   history.pushState(null, "", path(location.pathname, parameters));
 }
-
-/** What is followed by its path: the query, its stream, and what to do when its result changes. */
-let watched = null;
-
-/**
- * Calls `changed` when the result of a query is no longer `shown`. A page follows one query at a time, and
- * only while it is visible: browsers limit how many streams are open.
- */
-export function followPath(query, shown, changed) {
-  const isOpen = watched !== null && watched.stream.readyState !== EventSource.CLOSED;
-  if (isOpen && watched.query === query) return;
-  watched?.stream.close();
-  watched = { query, changed, stream: document.hidden ? closed() : opened(query, shown, changed) };
-}
-
-/** Follows nothing any more. */
-export function unfollowPath() {
-  watched?.stream.close();
-  watched = null;
-}
-
-function closed() {
-  return { readyState: EventSource.CLOSED, close() {} };
-}
-
-function opened(query, shown, changed) {
-  const token = sessionStorage.getItem("token");
-  const parameters = new URLSearchParams({ live: "true", ...(token ? { access_token: token } : {}) });
-  const stream = new EventSource(`${query}${query.includes("?") ? "&" : "?"}${parameters}`);
-  let isDue = false;
-  const later = () => {
-    if (isDue) return;
-    isDue = true;
-    // Events of one change arrive together.
-    setTimeout(() => {
-      isDue = false;
-      changed();
-    }, 50);
-  };
-  stream.addEventListener("page", ({ data }) => {
-    if (JSON.stringify(JSON.parse(data).body) !== JSON.stringify(shown)) later();
-  });
-  for (const name of ["enter", "leave", "move", "change", "total", "set"]) stream.addEventListener(name, later);
-  return stream;
-}
-
-document.addEventListener("visibilitychange", () => {
-  if (watched === null) return;
-  if (document.hidden) watched.stream.close();
-  else watched.changed();
-});

@@ -37,8 +37,3 @@ export function link(parameters, properties, ...children) {
   };
   return make("a", { href, onclick, ...properties }, ...children);
 }
-
-/** The path of an entity at the server: `/menus/7`. */
-export function at(kind, id) {
-  return `/${kind}/${encodeURIComponent(id)}`;
-}

@@ -1,6 +1,6 @@
 // Elements that several views use: fields with errors, a confirmation, a notice, pages of a list.
 
-import { ask, make, path, tell } from "/api.js";
+import { make, tell } from "/api.js";
 import { go } from "/address.js";
 
 let fields = 0;
@@ -118,14 +118,10 @@ export function pages(list, parameters, names = ["Previous", "Next"]) {
   return make("nav", { "aria-label": "Pages" }, ...buttons);
 }
 
-/** Every entity of a list, however many pages it has. */
-export async function all(base) {
-  const items = [];
-  let cursor;
-  do {
-    const page = await ask("GET", path(base, { limit: 1000, cursor }));
-    items.push(...page.items);
-    cursor = page.next;
-  } while (cursor !== undefined);
+/** Every item of a query, however many pages it has; `first` is its first page, if that was read. */
+export async function all(query, first) {
+  const items = first === undefined ? [] : [...first.items];
+  if (first !== undefined && first.next === undefined) return items;
+  for await (const item of query.items(first?.next)) items.push(item);
   return items;
 }

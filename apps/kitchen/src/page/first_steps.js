@@ -1,12 +1,13 @@
 // The empty state: ingredients first, then recipes, then a menu.
 
-import { ask, make } from "/api.js";
+import { client, make } from "/api.js";
 import { link } from "/address.js";
 
 /** The steps to a first menu; completed ones are ticked. */
 export async function firstSteps() {
-  const has = async (path) => (await ask("GET", `${path}?limit=1`)).items.length > 0;
-  const [hasIngredients, hasRecipes] = await Promise.all([has("/ingredients"), has("/recipes")]);
+  const [hasIngredients, hasRecipes] = await Promise.all(
+    [client.ingredient, client.recipe].map(async (of) => (await of.listByName({ limit: 1 })).items.length > 0),
+  );
   const steps = [
     [
       hasIngredients,

@@ -1,15 +1,29 @@
 // The categories in shop order with their ingredients: add, rename, move, delete.
 
-import { ask, make } from "/api.js";
-import { at, refresh } from "/address.js";
+import { client, make } from "/api.js";
+import { refresh } from "/address.js";
 import { all, button, field, form, submit, title } from "/elements.js";
 
 /** What is being edited: the id of a category or an ingredient. */
 let edited = null;
 
-export async function ingredientsView(_, isMoved) {
-  if (isMoved) edited = null;
-  const [categories, ingredients] = await Promise.all([all("/categories"), all("/ingredients")]);
+const PAGE = 1000;
+const categoriesInOrder = (options) => client.category.listByShopOrder({ limit: PAGE }, options);
+const ingredientsByName = (options) => client.ingredient.listByName({ limit: PAGE }, options);
+
+export const ingredientsView = {
+  queries: () => ({ categories: categoriesInOrder, ingredients: ingredientsByName }),
+  async show(first, _, isMoved) {
+    if (isMoved) edited = null;
+    const [categories, ingredients] = await Promise.all([
+      all(categoriesInOrder(), first.categories),
+      all(ingredientsByName(), first.ingredients),
+    ]);
+    return showIngredients(categories, ingredients);
+  },
+};
+
+function showIngredients(categories, ingredients) {
   const section = (category) =>
     categorySection(
       category,
@@ -60,7 +74,7 @@ function newCategory(order) {
   const add = (it) =>
     submit(it, async () => {
       const { name, shop_order } = it.elements;
-      await ask("POST", "/categories", { name: name.value.trim(), shop_order: shop_order.valueAsNumber });
+      await client.category.create({ name: name.value.trim(), shop_order: shop_order.valueAsNumber });
       await refresh("new-category");
     });
   return form(
@@ -122,7 +136,7 @@ function newIngredient(category) {
   const id = `new-in-${category.id}`;
   const add = (it) =>
     submit(it, async () => {
-      await ask("POST", "/ingredients", { name: it.elements.name.value.trim(), category: category.id });
+      await client.ingredient.create({ name: it.elements.name.value.trim(), category: category.id });
       await refresh(id);
     });
   const name = nameInput({
@@ -139,7 +153,7 @@ function categoryForm(category) {
     shop_order: shop_order.valueAsNumber,
   });
   const order = field("Shop order", orderInput({ id: "edit-order", value: category.shop_order }));
-  return editForm("categories", category, { change, fields: [order] });
+  return editForm(client.category, category, { change, fields: [order] });
 }
 
 function ingredientForm(ingredient, categories) {
@@ -149,23 +163,23 @@ function ingredientForm(ingredient, categories) {
   });
   const option = ({ id, name }) => make("option", { value: id, selected: id === ingredient.category }, name);
   const select = make("select", { name: "category", id: "edit-category" }, ...categories.map(option));
-  return editForm("ingredients", ingredient, { change, fields: [field("Category", select)] });
+  return editForm(client.ingredient, ingredient, { change, fields: [field("Category", select)] });
 }
 
-/** The form that replaces a category or ingredient while it is edited. */
-function editForm(kind, entity, { change, fields }) {
+/** The form that replaces a category or ingredient while it is edited; `queries` are those of its kind. */
+function editForm(queries, entity, { change, fields }) {
   const close = async (focus) => {
     edited = null;
     await refresh(focus);
   };
   const save = (it) =>
     submit(it, async () => {
-      await ask("PATCH", at(kind, entity.id), change(it), { "If-Match": `"${entity.version}"` });
+      await queries.update(entity.id, change(it), { ifMatch: entity });
       await close(`edit-${entity.id}`);
     });
   const remove = () =>
     submit(shown, async () => {
-      await ask("DELETE", at(kind, entity.id));
+      await queries.delete(entity.id);
       await close("title");
     });
   const shown = form(

@@ -1,26 +1,31 @@
 // One menu: its week with every dish and its ingredients, beside the shopping list.
 
-import { ask, make, path, tell } from "/api.js";
-import { at, go, link, refresh } from "/address.js";
+import { client, make, tell } from "/api.js";
+import { go, link, refresh } from "/address.js";
 import { amount, capital, scaled, span, weekdays } from "/amounts.js";
 import { all, button, confirmed, field, form, notify, submit, title } from "/elements.js";
 import { menuForm } from "/menus.js";
 import { shoppingList } from "/shopping_list.js";
 
-const EVERYTHING = "menu_items.recipe.recipe_ingredients.ingredient.category";
+const EVERYTHING = ["menu_items.recipe.recipe_ingredients.ingredient.category"];
 /** The maximum number of dishes, as in the shopping list. */
 const DISHES_MAX = 1000;
 
 // Open dishes are forgotten when the user leaves the view.
 let shown = { menu: null };
 
-export async function menuView({ menu: id }, isMoved) {
-  const query = path(at("menus", id), { with: EVERYTHING, limit: DISHES_MAX });
-  const [menu, list] = await Promise.all([
-    ask("GET", query),
-    ask("GET", `${at("menus", id)}/shopping-list`),
-  ]);
-  if (isMoved || shown.menu !== id) shown = { menu: id, isEdited: false, dishes: new Set(), add: null };
+export const menuView = {
+  queries: ({ menu: id }) => ({
+    menu: (options) => client.menu.read(id, { with: EVERYTHING, limit: DISHES_MAX }, options),
+  }),
+  async show({ menu }, { menu: id }, isMoved) {
+    const list = await client.send("GET", `/menus/${encodeURIComponent(id)}/shopping-list`);
+    if (isMoved || shown.menu !== id) shown = { menu: id, isEdited: false, dishes: new Set(), add: null };
+    return showMenu(menu, list);
+  },
+};
+
+function showMenu(menu, list) {
   const dishes = menu.with.menu_items.items.toSorted((left, right) => left.position - right.position);
   const days = [...weekdays(menu.starts), { day: null, date: "" }];
   const position = Math.max(0, ...dishes.map((dish) => dish.position)) + 1;
@@ -32,7 +37,6 @@ export async function menuView({ menu: id }, isMoved) {
     );
   return {
     title: menu.name,
-    follows: [query, menu],
     nodes: [
       link({}, { className: "back" }, "‹ All menus"),
       title(menu.name, {
@@ -48,7 +52,7 @@ export async function menuView({ menu: id }, isMoved) {
         "div",
         { className: "menu-and-list" },
         make("section", { className: "week", "aria-label": "Week" }, ...days.map(day)),
-        shoppingList(id, list),
+        shoppingList(menu.id, list),
       ),
     ],
   };
@@ -69,7 +73,7 @@ function edit() {
 function editForm(menu) {
   const date = menu.starts?.slice(0, 10) ?? "";
   return menuForm({ name: menu.name, date }, ["Name", "Save"], async (document_) => {
-    await ask("PATCH", at("menus", menu.id), document_, { "If-Match": `"${menu.version}"` });
+    await client.menu.update(menu.id, document_, { ifMatch: menu });
     shown.isEdited = false;
     await refresh("edit-menu");
   });
@@ -77,8 +81,10 @@ function editForm(menu) {
 
 async function remove(menu) {
   if (!(await confirmed(`Delete “${menu.name}” with its dishes?`, "Delete"))) return;
-  const deleted = await tell(() => ask("DELETE", at("menus", menu.id)));
-  if (deleted !== undefined) await go({});
+  await tell(async () => {
+    await client.menu.delete(menu.id);
+    await go({});
+  });
 }
 
 function daySection({ day, date }, dishes, { menu, position }) {
@@ -103,7 +109,7 @@ function daySection({ day, date }, dishes, { menu, position }) {
 
 /** The form that adds a recipe to a day. Created once, so that it keeps the selection. */
 async function addForm(day, name, { menu, position }) {
-  const recipes = await all("/recipes");
+  const recipes = await all(client.recipe.listByName({ limit: 1000 }));
   const id = `add-${day ?? "any"}`;
   const close = async () => {
     shown.add = null;
@@ -131,7 +137,7 @@ async function addForm(day, name, { menu, position }) {
   const add = (it) =>
     submit(it, async () => {
       const dish = { menu: menu.id, recipe: select.value, position, servings: servings.valueAsNumber };
-      await ask("POST", "/menu-items", day === null ? dish : { ...dish, day });
+      await client.menuItem.create(day === null ? dish : { ...dish, day });
       await close();
     });
   return {
@@ -243,7 +249,7 @@ async function setServings(dish, servings) {
   await tell(async () => {
     for (let sent = null; sent !== wanted.get(dish.id);) {
       sent = wanted.get(dish.id);
-      await ask("PATCH", at("menu-items", dish.id), { servings: sent });
+      await client.menuItem.update(dish.id, { servings: sent });
     }
   });
   wanted.delete(dish.id);
@@ -254,10 +260,13 @@ async function removeDish(dish) {
   const { menu, recipe, day, position, servings } = dish;
   const again = () =>
     tell(async () => {
-      await ask("POST", "/menu-items", { menu, recipe, day, position, servings });
+      await client.menuItem.create({ menu, recipe, day, position, servings });
       await refresh();
     });
-  const deleted = await tell(() => ask("DELETE", at("menu-items", dish.id)));
+  const isDeleted = await tell(async () => {
+    await client.menuItem.delete(dish.id);
+    return true;
+  });
   await refresh(`add-${day ?? "any"}`);
-  if (deleted !== undefined) notify(`Removed ${dish.with.recipe.name}.`, again);
+  if (isDeleted) notify(`Removed ${dish.with.recipe.name}.`, again);
 }

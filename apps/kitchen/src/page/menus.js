@@ -1,6 +1,6 @@
 // The menus, newest first, and the form that creates one or changes its name and first day.
 
-import { ask, make, path } from "/api.js";
+import { client, make } from "/api.js";
 import { go, link } from "/address.js";
 import { mondayAfter, plural, span } from "/amounts.js";
 import { field, form, pages, submit, title } from "/elements.js";
@@ -9,21 +9,28 @@ import { firstSteps } from "/first_steps.js";
 const PAGE = 12;
 const DISHES_SHOWN = 4;
 
-export async function menusView({ cursor }) {
-  const query = path("/menus", { limit: PAGE, cursor, with: "menu_items.recipe" });
-  const list = await ask("GET", query);
+export const menusView = {
+  queries: ({ cursor }) => ({ menus: (options) => menus(cursor, options) }),
+  show: async ({ menus: list }, { cursor }) => showMenus(list, cursor),
+};
+
+function menus(cursor, options) {
+  const first = client.menu.listByStart({ limit: PAGE, with: ["menu_items.recipe"] }, options);
+  return cursor === undefined ? first : first.page(cursor);
+}
+
+async function showMenus(list, cursor) {
   const isEmpty = list.items.length === 0 && list.previous === undefined;
   // The next menu starts where the newest ends, or next week.
   const newest = cursor === undefined ? list.items[0]?.starts : undefined;
   const monday = mondayAfter(newest === undefined ? Date.now() : new Date(newest).getTime());
   return {
     title: "Menus",
-    follows: [query, list],
     nodes: [
       title("Menus"),
       isEmpty ? await firstSteps() : null,
       menuForm({ name: "", date: monday }, ["New menu", "Create menu"], async (document_) => {
-        const menu = await ask("POST", "/menus", document_);
+        const menu = await client.menu.create(document_);
         await go({ menu: menu.id });
       }),
       make("ul", { className: "plain cards", "aria-label": "Menus" }, ...list.items.map(card)),

@@ -1,15 +1,19 @@
 // The recipe form. It saves a recipe and its ingredients in one transaction.
 
-import { ask, make } from "/api.js";
+import { client, make } from "/api.js";
 import { go, link } from "/address.js";
 import { all, button, field, form, submit } from "/elements.js";
 
+const PAGE = 1000;
 const ROWS_AT_FIRST = 3;
 const UNITS = ["g", "kg", "ml", "l", "tsp", "tbsp", "cloves", "slices"];
 
 /** The form for a recipe with its `needs`, or for a new one. */
 export async function recipeForm(recipe) {
-  const [categories, ingredients] = await Promise.all([all("/categories"), all("/ingredients")]);
+  const [categories, ingredients] = await Promise.all([
+    all(client.category.listByShopOrder({ limit: PAGE })),
+    all(client.ingredient.listByName({ limit: PAGE })),
+  ]);
   const rows = make("ol", { className: "plain rows", "aria-label": "Ingredients" });
   const add = (need) => rows.append(row(need, { categories, ingredients }));
   const needs = recipe?.needs ?? Array(ROWS_AT_FIRST).fill(null);
@@ -130,11 +134,11 @@ async function save(it, rows, saved) {
     instructions: instructions.value,
   };
   const isNew = saved.recipe === null;
-  if (isNew) saved.recipe = { ...(await ask("POST", "/recipes", document_)), needs: [] };
+  if (isNew) saved.recipe = { ...(await client.recipe.create(document_)), needs: [] };
   const { id, version } = saved.recipe;
   const update = isNew ? [] : [{ update: "recipe", id, version, document: document_ }];
   const changes = [...update, ...needChanges(rows, saved.recipe)];
-  if (changes.length > 0) await ask("POST", "/transaction", { changes });
+  if (changes.length > 0) await client.transaction({ changes });
   await go({ recipe: id });
 }
 

@@ -1,18 +1,28 @@
 // The recipes by name, and one recipe for any number of servings.
 
-import { ask, make, path, tell } from "/api.js";
-import { at, go, link } from "/address.js";
+import { client, make, tell } from "/api.js";
+import { go, link } from "/address.js";
 import { amount, capital, plural, scaled } from "/amounts.js";
 import { button, confirmed, pages, title } from "/elements.js";
 import { recipeForm } from "/recipe_form.js";
 
 const PAGE = 24;
 const MENUS_SHOWN = 20;
+const WITH_INGREDIENTS = "recipe_ingredients.ingredient";
+/** The maximum number of ingredients of a recipe, as in the shopping list. */
+const INGREDIENTS_MAX = 1000;
 
-export async function recipesView({ cursor }) {
-  const parameters = { limit: PAGE, cursor, with: "recipe_ingredients.ingredient" };
-  const query = path("/recipes", parameters);
-  const list = await ask("GET", query);
+export const recipesView = {
+  queries: ({ cursor }) => ({ recipes: (options) => recipes(cursor, options) }),
+  show: async ({ recipes: list }) => showRecipes(list),
+};
+
+function recipes(cursor, options) {
+  const first = client.recipe.listByName({ limit: PAGE, with: [WITH_INGREDIENTS] }, options);
+  return cursor === undefined ? first : first.page(cursor);
+}
+
+function showRecipes(list) {
   const invitation = make(
     "p",
     { className: "card" },
@@ -22,7 +32,6 @@ export async function recipesView({ cursor }) {
   );
   return {
     title: "Recipes",
-    follows: [query, list],
     nodes: [
       title("Recipes", {
         tools: [link({ view: "new-recipe" }, { className: "button primary" }, "New recipe")],
@@ -49,29 +58,42 @@ function inOrder(recipe) {
   return recipe.with.recipe_ingredients.items.toSorted((left, right) => left.position - right.position);
 }
 
-export async function newRecipeView() {
-  const form = await recipeForm(null);
-  return { title: "New recipe", nodes: [back(), title("New recipe"), form] };
+export const newRecipeView = {
+  queries: () => ({}),
+  show: async () => ({ title: "New recipe", nodes: [back(), title("New recipe"), await recipeForm(null)] }),
+};
+
+function recipeOf(id, options) {
+  return client.recipe.read(id, { with: [WITH_INGREDIENTS], limit: INGREDIENTS_MAX }, options);
 }
 
-export async function recipeView({ recipe: id, edit }) {
-  const query = path(at("recipes", id), { with: "recipe_ingredients.ingredient", limit: 1000 });
-  const [recipe, uses] = await Promise.all([
-    ask("GET", query),
-    ask("GET", path(`${at("recipes", id)}/menu-items`, { with: "menu", limit: MENUS_SHOWN })),
-  ]);
-  if (edit) {
+/** The form has what was read when it was opened, so nothing is followed. */
+export const editRecipeView = {
+  queries: () => ({}),
+  async show(_, { recipe: id }) {
+    const recipe = await recipeOf(id);
     const form = await recipeForm({ ...recipe, needs: inOrder(recipe) });
     return { title: recipe.name, nodes: [back(), title(`Edit ${recipe.name}`), form] };
-  }
+  },
+};
+
+export const recipeView = {
+  queries: ({ recipe: id }) => ({
+    recipe: (options) => recipeOf(id, options),
+    uses: (options) =>
+      client.menuItem.listByRecipe({ recipe: id, with: ["menu"], limit: MENUS_SHOWN }, options),
+  }),
+  show: async ({ recipe, uses }) => showRecipe(recipe, uses),
+};
+
+function showRecipe(recipe, uses) {
   return {
     title: recipe.name,
-    follows: [query, recipe],
     nodes: [
       back(),
       title(recipe.name, {
         tools: [
-          link({ recipe: id, edit: "yes" }, { className: "button" }, "Edit"),
+          link({ recipe: recipe.id, edit: "yes" }, { className: "button" }, "Edit"),
           button("Delete", () => remove(recipe), { className: "danger" }),
         ],
       }),
@@ -159,6 +181,8 @@ function onMenus(uses) {
 
 async function remove(recipe) {
   if (!(await confirmed(`Delete the recipe “${recipe.name}”?`, "Delete"))) return;
-  const deleted = await tell(() => ask("DELETE", at("recipes", recipe.id)));
-  if (deleted !== undefined) await go({ view: "recipes" });
+  await tell(async () => {
+    await client.recipe.delete(recipe.id);
+    await go({ view: "recipes" });
+  });
 }

@@ -31,6 +31,7 @@ export async function use(page, url, { check, until }) {
 
   await othersAreSeen(kitchen, items[0].id);
   await menuIsMadeAndDeleted(kitchen);
+  await ingredientsOfOthersAppear(kitchen);
   await takenNameIsRefused(kitchen);
   await recipeIsWritten(kitchen);
 }
@@ -199,6 +200,17 @@ async function menuIsMadeAndDeleted({ page, url, check, until, get, isTitle }) {
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
   await until('the menus are listed again', () => isTitle('Menus'));
   check(!(await get('/menus')).items.some((menu) => menu.name === EVIL), 'it is deleted');
+}
+
+async function ingredientsOfOthersAppear({ page, url, until, get }) {
+  const [category] = (await get('/categories?limit=1')).items;
+  const name = 'by somebody else';
+  await page.getByRole('link', { name: 'Ingredients' }).click();
+  await page.getByRole('region', { name: category.name, exact: true }).waitFor();
+  const made = await page.request.post(`${url}/ingredients`, { data: { name, category: category.id } });
+  await until('what others add appears', async () => (await page.getByText(name).count()) === 1);
+  await page.request.delete(`${url}/ingredients/${(await made.json()).id}`);
+  await until('and goes when they delete it', async () => (await page.getByText(name).count()) === 0);
 }
 
 async function takenNameIsRefused({ page, check, until, get }) {
