@@ -14,12 +14,15 @@ export function make(name, properties = {}, ...children) {
   return element;
 }
 
-/** The client of the application. If the server requires a token, the user can enter one. */
-export const client = new Client({
+/** Options of clients of the application. If the server requires a token, the user can enter one. */
+export const CLIENT_OPTIONS = {
   baseUrl: "",
   token: () => sessionStorage.getItem("token") ?? undefined,
   fetch: fetchWithToken,
-});
+};
+
+/** The client of the application. */
+export const client = new Client(CLIENT_OPTIONS);
 
 async function fetchWithToken(address, options) {
   const response = await fetch(address, options);
@@ -57,7 +60,7 @@ const followed = new Map();
  */
 export function follow(place, results, show) {
   unfollow(place);
-  const one = { results, show, aborting: new AbortController() };
+  const one = { results, show, aborting: new AbortController(), isOver: false };
   followed.set(place, one);
   if (!document.hidden) run(one);
 }
@@ -68,7 +71,13 @@ export function unfollow(place) {
   followed.delete(place);
 }
 
+/** Whether something is followed at a place, and has not failed. */
+export function isFollowed(place) {
+  return followed.get(place)?.isOver === false;
+}
+
 async function run(one) {
+  one.isOver = false;
   one.aborting = new AbortController();
   const { signal } = one.aborting;
   try {
@@ -78,6 +87,7 @@ async function run(one) {
     if (!signal.aborted) one.show(undefined);
   } catch (problem) {
     if (signal.aborted) return;
+    one.isOver = true;
     if (problem.code === "not-found") one.show(undefined);
     else report(problem);
   }
@@ -107,43 +117,6 @@ export function oneAtATime(action) {
     }
     isRunning = false;
   };
-}
-
-/**
- * Sends a request and returns the JSON of the response. If the server refuses it, throws an error with the
- * server's message, and with the `status`, `code` and field `errors` of the problem.
- */
-export async function ask(method, path, document_, headers = {}) {
-  const token = sessionStorage.getItem("token");
-  const sent = fetch(path, {
-    method,
-    headers: {
-      ...(token ? { Authorization: `Bearer ${token}` } : {}),
-      ...(document_ === undefined ? {} : { "Content-Type": "application/json" }),
-      ...headers,
-    },
-    body: document_ === undefined ? undefined : JSON.stringify(document_),
-  });
-  const response = await sent.catch(() => {
-    throw new Error("Cannot reach the server. Check that it is running, and try again.");
-  });
-  if (response.status === 401) {
-    // Concurrent requests ask for the token once.
-    if (sessionStorage.getItem("token") === token) enterToken();
-    return await ask(method, path, document_, headers);
-  }
-  const text = await response.text();
-  const answer = text === "" ? null : JSON.parse(text);
-  if (response.ok) return answer;
-  const { status } = response;
-  const problem = new Error(answer?.detail ?? `The server answered ${status}.`);
-  throw Object.assign(problem, { status, code: answer?.code, errors: answer?.errors ?? [] });
-}
-
-function enterToken() {
-  const token = prompt("This server requires a token (create one with `keyloom token create`):");
-  if (!token) throw new Error("This server requires a token. Reload the page to enter one.");
-  sessionStorage.setItem("token", token.trim());
 }
 
 let acting = 0;

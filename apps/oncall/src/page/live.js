@@ -1,48 +1,39 @@
-// The live changes of a domain: `GET /changes`, read with fetch, because an EventSource cannot send the
-// header that selects the domain.
+// The changes of a domain, from the change feed: what the page shows of several kinds of entities follows from it.
 
+import { CLIENT_OPTIONS, follow } from "/api.js";
+import { Client } from "/client.js";
+
+const ENTITIES = ["contact", "method", "search", "attempt"];
 const RETRY_MS = 2000;
 
 /**
- * Calls `changed` with the kind of entity for each change, and `connected` with whether the stream is up.
- * Only while the page is visible: a browser has few connections to one server. Returns a function that reconnects.
+ * Calls `changed` with the kind of entity of each change, and with null when anything may have changed; and `connected`
+ * with whether changes arrive. `tenant` returns the domain, as options of a request.
  */
-export function follow({ headers, entities, changed, connected }) {
-  let controller = null;
+export function followChanges({ tenant, changed, connected }) {
+  const fetch = async (address, options) => {
+    const response = await CLIENT_OPTIONS.fetch(address, options).catch((failure) => {
+      connected(false);
+      throw failure;
+    });
+    connected(response.ok);
+    return response;
+  };
+  const client = new Client({ ...CLIENT_OPTIONS, fetch });
+  const changes = (options) => changesFromNow(client, { ...options, ...tenant() });
+  follow("changes", changes, (change) => changed(change?.entity ?? null));
+}
 
-  async function read(signal) {
-    const query = entities.map((entity) => `entity=${entity}`).join("&");
-    const response = await fetch(`/changes?${query}`, { headers: headers(), signal });
-    if (!response.ok) throw new Error(`The server answered ${response.status}.`);
-    connected(true);
-    const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
-    for (let rest = ""; ; ) {
-      const { value, done } = await reader.read();
-      if (done) return;
-      const lines = (rest + value).split("\n");
-      rest = lines.pop();
-      for (const line of lines) {
-        const kind = /^event: (\w+)\./.exec(line)?.[1];
-        if (kind) changed(kind);
-      }
-    }
-  }
-
-  async function run() {
-    if (controller !== null || document.hidden) return;
-    controller = new AbortController();
-    const { signal } = controller;
+/** The changes from now on, after a null. After an error, the next request shows whether it persists. */
+async function* changesFromNow(client, options) {
+  for (;;) {
     try {
-      await read(signal);
-    } catch {
-      // Whatever the error, the next connection shows whether it persists.
+      const { next } = await client.send("GET", "/changes/page", options);
+      yield null;
+      yield* client.changes({ entity: ENTITIES, after: next }, options);
+    } catch (problem) {
+      if (options.signal.aborted) throw problem;
     }
-    controller = null;
-    connected(false);
-    setTimeout(run, signal.aborted ? 0 : RETRY_MS);
+    await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
   }
-
-  document.addEventListener("visibilitychange", () => (document.hidden ? controller?.abort() : run()));
-  run();
-  return () => controller?.abort();
 }

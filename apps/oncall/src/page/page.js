@@ -1,7 +1,7 @@
 // Contacts, their methods and their searches, live. The address determines what is shown.
 
-import { ask, make, path, tell, visit } from "/api.js";
-import { follow } from "/live.js";
+import { attempt, client, follow, isFollowed, make, path, tell, unfollow, visit } from "/api.js";
+import { followChanges } from "/live.js";
 import { receiver } from "/receiver.js";
 import { KINDS, breakable, searchCard, statusBadge } from "/search.js";
 import { ago, span } from "/when.js";
@@ -38,13 +38,14 @@ function go(changes) {
   return refresh();
 }
 
-/** Headers are bytes: sends the domain as UTF-8. Without a domain, the token decides. */
+/** The domain, as options of a request. Without a domain, the token decides. */
 function tenant() {
-  const bytes = new TextEncoder().encode(asked().domain);
-  return bytes.length === 0 ? {} : { "Keyloom-Tenant": String.fromCharCode(...bytes) };
+  const { domain } = asked();
+  return domain === "" ? {} : { tenant: domain };
 }
 
-const call = (method, where, document_) => ask(method, where, document_, tenant());
+/** Sends a request that is not one of the model's. */
+const send = (method, where, options) => client.send(method, where, { ...options, ...tenant() });
 
 /** Rebuilds the content of an element only if it has changed, so that it keeps the focus. */
 function fill(element, from, build) {
@@ -70,15 +71,15 @@ let isActive = false;
 /** Contacts by name, starting with those that begin with the search text. */
 async function refreshContacts() {
   const prefix = at("prefix").value.trim();
-  const range = prefix === "" ? [] : [`>=${prefix}`, `<${prefix}\u{10ffff}`];
-  contacts.items = [];
-  contacts.next = undefined;
-  for (let page = 0; page < contacts.pages; page++) {
-    const list = await call("GET", path("/contacts", { name: range, limit: CONTACTS, cursor: contacts.next }));
-    contacts.items.push(...list.items);
-    contacts.next = list.next;
-    if (list.next === undefined) break;
+  const name = prefix === "" ? undefined : { gte: prefix, lt: `${prefix}\u{10ffff}` };
+  const items = [];
+  let count = 0;
+  for await (const page of client.contact.listByName({ name, limit: CONTACTS }, tenant()).pages()) {
+    items.push(...page.items);
+    contacts.next = page.next;
+    if (++count === contacts.pages) break;
   }
+  contacts.items = items;
   at("more").hidden = contacts.next === undefined;
   showContacts();
 }
@@ -126,7 +127,7 @@ async function refreshContact() {
   const { contact: id } = asked();
   at("contact").hidden = id === null;
   if (id === null) return;
-  const contact = await call("GET", path(`/contacts/${encodeURIComponent(id)}`, { with: "methods" }));
+  const contact = await client.contact.read(id, { with: ["methods"] }, tenant());
   for (const name of document.querySelectorAll("#contact .name")) name.textContent = contact.name;
   methods = contact.with.methods.items.toSorted((one, other) => one.position - other.position);
   fill(at("methods"), methods, () => {
@@ -144,7 +145,7 @@ function methodRow(method, index) {
     checked: method.enabled,
     "aria-label": `Use ${label}`,
     title: "Use this method",
-    onchange: () => change(() => call("PATCH", `/methods/${method.id}`, { enabled: enabled.checked })),
+    onchange: () => change(() => client.method.update(method.id, { enabled: enabled.checked }, tenant())),
   });
   const tool = (text, title, isOff, action) =>
     make("button", { type: "button", title, "aria-label": `${title}: ${label}`, disabled: isOff, onclick: () => change(action) }, text);
@@ -160,7 +161,7 @@ function methodRow(method, index) {
       { className: "tools" },
       tool("↑", "Move up", index === 0, () => swap(method, methods[index - 1])),
       tool("↓", "Move down", index === methods.length - 1, () => swap(method, methods[index + 1])),
-      tool("×", "Remove", false, () => call("DELETE", `/methods/${method.id}`)),
+      tool("×", "Remove", false, () => client.method.delete(method.id, tenant())),
     ),
   );
 }
@@ -168,20 +169,41 @@ function methodRow(method, index) {
 /** Swaps two methods in one transaction. */
 function swap(one, other) {
   const move = (method, to) => ({ update: "method", id: method.id, document: { position: to.position } });
-  return call("POST", "/transaction", { changes: [move(one, other), move(other, one)] });
+  return client.transaction({ changes: [move(one, other), move(other, one)] }, tenant());
 }
 
 async function change(action) {
   const done = await tell(action);
-  await refresh();
+  // An error of the action stays.
+  await attempt(() => inTurn(refreshAll));
   return done;
 }
 
-async function refreshSearches() {
-  const { contact, status, cursor, search: open } = asked();
-  if (contact === null) return;
-  const where = `/contacts/${encodeURIComponent(contact)}/searches`;
-  const list = await call("GET", path(where, { status, cursor, limit: SEARCHES, reverse: "true" }));
+/** The searches of a contact that are shown, and what they were requested by. */
+const searches = { list: null, key: "" };
+
+/** Follows the searches that the address asks for, newest first. */
+function followSearches() {
+  const { domain, contact, status, cursor } = asked();
+  const key = JSON.stringify([domain, contact, status, cursor]);
+  if (key === searches.key && isFollowed("searches")) return showSearches();
+  searches.key = key;
+  if (contact === null) return unfollow("searches");
+  const query = (options) => {
+    const params = { contact, status: status ?? undefined, limit: SEARCHES, reverse: true };
+    const first = client.search.listByContact(params, { ...options, ...tenant() });
+    return (cursor === null ? first : first.page(cursor)).live();
+  };
+  follow("searches", query, (list) => {
+    searches.list = list;
+    showSearches();
+  });
+}
+
+function showSearches() {
+  const { list } = searches;
+  if (list === null) return;
+  const { status, search: open } = asked();
   fill(at("statuses"), [status], () =>
     [null, ...STATUSES].map((one) => {
       const properties = {
@@ -243,10 +265,11 @@ async function refreshSearch() {
     card.hidden = true;
     return;
   }
-  const timeline = await call("GET", `/searches/${encodeURIComponent(id)}/timeline`);
+  const where = `/searches/${encodeURIComponent(id)}`;
+  const timeline = await send("GET", `${where}/timeline`);
   isActive = timeline.status === "active";
   card.hidden = false;
-  const end = (verb, document_) => change(() => call("POST", `/searches/${encodeURIComponent(id)}/${verb}`, document_));
+  const end = (verb, body) => change(() => send("POST", `${where}/${verb}`, { body }));
   const close = () => go({ search: null, cursor: asked().cursor });
   searchCard(card, timeline, { end, close });
 }
@@ -266,11 +289,12 @@ async function refreshAll() {
     history.replaceState(null, "", path(location.pathname, first));
     showContacts();
   }
-  await Promise.all([refreshContact(), refreshSearches(), refreshSearch(), refreshReceiver()]);
+  followSearches();
+  await Promise.all([refreshContact(), refreshSearch(), refreshReceiver()]);
 }
 
 async function refreshReceiver() {
-  await receiver?.refresh(call, asked().search);
+  await receiver?.refresh(asked().search);
 }
 
 /** Refreshes after a change. Changes come in bursts: one refresh covers all earlier ones. */
@@ -281,7 +305,7 @@ function look(all) {
   if (isLooking) return;
   isLooking = true;
   inTurn(() => {
-    const look = isAll ? refreshAll : () => Promise.all([refreshSearches(), refreshSearch(), refreshReceiver()]);
+    const look = isAll ? refreshAll : () => Promise.all([refreshSearch(), refreshReceiver()]);
     isLooking = isAll = false;
     return look();
   }).catch((problem) => console.info(problem.message));
@@ -292,9 +316,11 @@ at("domain").onsubmit = (event) => {
   then = [];
   showThen();
   contacts.pages = 1;
+  searches.list = null;
+  fill(at("searches"), null, () => []);
   inTurn(() => receiver?.clear());
   go({ domain: event.target.elements.domain.value.trim(), contact: null, search: null, status: null });
-  reconnect();
+  followDomain();
 };
 at("domain").onchange = (event) => event.currentTarget.requestSubmit();
 at("prefix").oninput = () => {
@@ -313,7 +339,7 @@ at("new-contact").onsubmit = async (event) => {
   event.preventDefault();
   const { name } = event.target.elements;
   const sent = name.value;
-  const made = await tell(() => call("POST", "/contacts", { name: sent.trim() }));
+  const made = await tell(() => client.contact.create({ name: sent.trim() }, tenant()));
   if (made === undefined) return;
   clear(name, sent);
   go({ contact: made.id, search: null, status: null });
@@ -343,7 +369,7 @@ at("new-method").onsubmit = async (event) => {
     wait_seconds: Number(wait.value),
     position: 1 + Math.max(0, ...methods.map(({ position }) => position)),
   };
-  if ((await change(() => call("POST", "/methods", method))) !== undefined) clear(destination, sent);
+  if ((await change(() => client.method.create(method, tenant()))) !== undefined) clear(destination, sent);
 };
 at("start").onsubmit = async (event) => {
   event.preventDefault();
@@ -354,26 +380,25 @@ at("start").onsubmit = async (event) => {
     message: message.value,
     patience_seconds: Number(patience.value),
   };
-  const made = await tell(() => call("POST", "/searches", search));
+  const made = await tell(() => client.search.create(search, tenant()));
   if (made === undefined) return;
   await go({ search: made.id, status: null });
   at("middle").scrollIntoView({ behavior: "smooth" });
 };
 
-const reconnect = follow({
-  headers: () => {
-    const token = sessionStorage.getItem("token");
-    return { ...tenant(), ...(token ? { Authorization: `Bearer ${token}` } : {}) };
-  },
-  entities: ["contact", "method", "search", "attempt"],
-  changed: (kind) => look(kind === "contact" || kind === "method"),
-  connected: (isUp) => {
-    at("live").textContent = isUp ? "Live" : "Reconnecting…";
-    at("live").classList.toggle("up", isUp);
-    if (isUp) look(false);
-  },
-});
+/** Follows the changes of the domain. */
+function followDomain() {
+  followChanges({
+    tenant,
+    changed: (kind) => look(kind === null || kind === "contact" || kind === "method"),
+    connected: (isUp) => {
+      at("live").textContent = isUp ? "Live" : "Reconnecting…";
+      at("live").classList.toggle("up", isUp);
+    },
+  });
+}
 setInterval(() => isActive && !document.hidden && look(false), LOOK_MS);
-receiver?.start({ root: at("receiver"), link: at("to-receiver"), call, open: (search) => go({ search }) });
+receiver?.start({ root: at("receiver"), link: at("to-receiver"), send, open: (search) => go({ search }) });
 window.onpopstate = refresh;
 refresh();
+followDomain();

@@ -7,7 +7,7 @@ import { ago } from "/when.js";
 const SHOWN = 100;
 const TITLES = { text: "Texts", call: "Calls", email: "Mail", webhook: "Webhooks" };
 
-let ask = null;
+let send = null;
 let open = null;
 let list = null;
 let chips = null;
@@ -17,8 +17,8 @@ let shown = null;
 /** Newest first, with the element of each. */
 let messages = [];
 
-function start({ root, link: to, call, open: openSearch }) {
-  [ask, open, link] = [call, openSearch, to];
+function start({ root, link: to, send: sendOther, open: openSearch }) {
+  [send, open, link] = [sendOther, openSearch, to];
   chips = make("ul", { className: "chips", "aria-label": "Kinds of messages" });
   list = make("ol", { className: "plain", id: "received" });
   root.hidden = false;
@@ -34,10 +34,10 @@ function start({ root, link: to, call, open: openSearch }) {
 }
 
 /** Fetches new messages. Those of the search that is shown are highlighted. */
-async function refresh(call, search) {
+async function refresh(search) {
   if (list === null) return;
   const after = messages[0]?.number ?? 0;
-  const answer = await call("GET", `/receiver/messages?after=${after}`);
+  const answer = await send("GET", "/receiver/messages", { query: { after } });
   const fresh = answer.items.filter(({ number }) => number > (messages[0]?.number ?? 0));
   if (fresh.length === 0 && search === shown) return;
   shown = search;
@@ -93,10 +93,10 @@ function card(message) {
 }
 
 /** Answers as the recipient, and shows the result. */
-async function answer(message, said, document_) {
+async function answer(message, said, body) {
   said.hidden = false;
   try {
-    const { status, detail } = await ask("POST", `/receiver/messages/${message.number}/answer`, document_);
+    const { status, detail } = await send("POST", `/receiver/messages/${message.number}/answer`, { body });
     said.textContent = detail ?? (status < 300 ? "Answered." : status === 409 ? "Too late: the search has ended." : `The service returned status ${status}.`);
   } catch (problem) {
     said.textContent = problem.message;

@@ -19,6 +19,11 @@ export async function use(page, url, { check, until }) {
 
   await page.goto(url);
   await until('contacts are listed', async () => (await page.locator('.contact').count()) === 6);
+  const headers = { 'Keyloom-Tenant': 'acme' };
+  const made = await page.request.post(`${url}/contacts`, { headers, data: { name: 'Somebody Else' } });
+  await until('a contact of others appears', async () => (await contact('Somebody Else').count()) === 1);
+  await page.request.delete(`${url}/contacts/${(await made.json()).id}`, { headers });
+  await until('and goes again', async () => (await page.locator('.contact').count()) === 6);
   await contact('Ada Okafor').click();
   await until('methods are in their order', async () => (await kinds()).join() === 'Email,Text,Webhook,Call');
 
@@ -79,6 +84,7 @@ export async function use(page, url, { check, until }) {
   await page.getByRole('button', { name: 'Cancel search' }).click();
   await until('a search is canceled', async () => (await status()) === 'Canceled');
   check((await events()).at(-1) === 'Canceled by Operator. “A test.”', 'the timeline shows who canceled and why');
+  await until('so does the list of searches', async () => (await badges())[0] === 'Canceled');
   await start('a question', 60);
   await page.getByRole('button', { name: 'Mark as answered' }).click();
   await until('a search is answered on the page', async () => (await status()) === 'Successful');
