@@ -12,6 +12,8 @@ use super::ask::Ask;
 use super::served::{Door, Served, Setup, engine};
 use crate::rig::Answer;
 
+/// How many blocks without an event are read before a stream counts as one without any.
+const EMPTY_MAX: usize = 60;
 const MODEL: &str = "
 jobs = true
 
@@ -69,8 +71,8 @@ impl Stream {
     }
 
     pub(crate) fn next_or_end(&mut self) -> Option<Told> {
-        // Of those without an event, the first says how to reconnect, and another one comes every 15 seconds.
-        for _ in 0..4 {
+        // They say how to reconnect, or that nothing is new: as often as tokens are checked, which is every second here.
+        for _ in 0..EMPTY_MAX {
             let lines = self.block()?;
             let part = |name: &str| {
                 let line = lines.iter().find_map(|line| line.strip_prefix(name));
