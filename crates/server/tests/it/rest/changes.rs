@@ -14,6 +14,7 @@ use crate::rig::Answer;
 
 /// How many blocks without an event are read before a stream counts as one without any.
 const EMPTY_MAX: usize = 60;
+
 const MODEL: &str = "
 jobs = true
 
@@ -71,7 +72,8 @@ impl Stream {
     }
 
     pub(crate) fn next_or_end(&mut self) -> Option<Told> {
-        // They say how to reconnect, or that nothing is new: as often as tokens are checked, which is every second here.
+        // Blocks without an event say how to reconnect, or that nothing is new: as often as tokens are checked, which is
+        // every second here.
         for _ in 0..EMPTY_MAX {
             let lines = self.block()?;
             let part = |name: &str| {
