@@ -57,13 +57,7 @@ impl Db {
             let db = self.without_moment();
             let (following, alarm) =
                 (Following::new(db.shared.clone()), Arc::new(Alarm::default()));
-            let (id, position) = loop {
-                if let Some(begun) = db.shared.hub.listen(&alarm) {
-                    break begun;
-                }
-                let newest = Feed::new(&db.shared).newest_position().await?;
-                db.shared.hub.begin(newest);
-            };
+            let (id, position) = db.shared.once_begun(|hub| hub.listen(&alarm)).await?;
             Ok(Changes { position, id, alarm, _following: following, db })
         })
     }
@@ -127,22 +121,12 @@ impl Changes {
                     return Ok(Some(page));
                 }
                 Heard::Unknown => {
-                    self.position = self.begin_again().await?;
+                    let again = self.db.shared.once_begun(|hub| hub.listen_again(self.id));
+                    self.position = again.await?;
                     return Ok(None);
                 }
                 Heard::Nothing => self.wait().await?,
             }
-        }
-    }
-
-    /// Returns where pages are passed on from again.
-    async fn begin_again(&self) -> Result<Position, Error> {
-        let shared = &self.db.shared;
-        loop {
-            if let Some(position) = shared.hub.listen_again(self.id) {
-                return Ok(position);
-            }
-            shared.hub.begin(Feed::new(shared).newest_position().await?);
         }
     }
 

@@ -66,7 +66,7 @@ impl FeedReader<'_> {
     /// Returns whether there may be more at once.
     async fn round(&self) -> Result<bool, Error> {
         let hub = &self.shared.hub;
-        let (Some(mut position), _) = hub.progress() else {
+        let Some((mut position, _)) = hub.progress() else {
             hub.begin(Feed::new(self.shared).newest_position().await?);
             return Ok(false);
         };

@@ -9,7 +9,7 @@ use futures_util::stream::{Stream, unfold};
 use keyloom_query::Dependencies;
 
 use super::feed::FeedReader;
-use super::hub::{ReadAt, Since, Step};
+use super::hub::{Hub, ReadAt, Since, Step};
 use crate::db::{Db, Shared, Snapshot};
 use crate::error::Error;
 use crate::events::{Feed, Position};
@@ -70,6 +70,21 @@ impl Drop for Following {
     }
 }
 
+impl Shared {
+    /// What is known of the feed, once somebody has begun to read it.
+    pub(super) async fn once_begun<T>(
+        &self,
+        known: impl Fn(&Hub) -> Option<T>,
+    ) -> Result<T, Error> {
+        loop {
+            if let Some(known) = known(&self.hub) {
+                return Ok(known);
+            }
+            self.hub.begin(Feed::new(self).newest_position().await?);
+        }
+    }
+}
+
 impl Db {
     /// Starts a live read.
     ///
@@ -114,7 +129,8 @@ impl Live {
 
     async fn take(&mut self, is_after_change: bool) -> Result<Moment, Error> {
         let shared = &self.db.shared;
-        let (before, count) = self.begun().await?;
+        // Everything that is read from now on contains the changes before.
+        let (before, count) = shared.once_begun(Hub::progress).await?;
         let schema = shared.schema();
         let snapshot = Snapshot::take(&self.db).await?;
         let seq = snapshot.as_ref().and_then(|snapshot| snapshot.store.as_of());
@@ -134,7 +150,7 @@ impl Live {
     fn follow(&mut self, step: Step) -> Option<Moment> {
         let (shared, Step { snapshot, changes }) = (&self.db.shared, step);
         let ReadAt { schema, noted, .. } = &self.last.as_ref()?.read;
-        let (Some(position), count) = shared.hub.progress() else { return None };
+        let (position, count) = shared.hub.progress()?;
         let seq = snapshot.store.as_of();
         if snapshot.schema.edit != schema.edit || shared.schema().edit != schema.edit {
             return None;
@@ -148,17 +164,6 @@ impl Live {
         self.last = Some(Last { read, is_after_change: true });
         let db = Db { snapshot: Some(snapshot), noted: Some(noted), ..self.db.clone() };
         Some(Moment { db, position })
-    }
-
-    /// How far the feed was read: everything that is read from now on contains the changes before.
-    async fn begun(&self) -> Result<(Position, u64), Error> {
-        let shared = &self.db.shared;
-        loop {
-            if let (Some(position), count) = shared.hub.progress() {
-                return Ok((position, count));
-            }
-            shared.hub.begin(Feed::new(shared).newest_position().await?);
-        }
     }
 
     async fn wait(&self, last: &Last) -> Result<Woken, Error> {

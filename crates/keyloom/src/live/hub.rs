@@ -155,10 +155,10 @@ impl Hub {
         }
     }
 
-    /// How far the feed was read, and how many changes there were.
-    pub(super) fn progress(&self) -> (Option<Position>, u64) {
+    /// How far the feed was read, and how many changes there were; none if reading has not begun.
+    pub(super) fn progress(&self) -> Option<(Position, u64)> {
         let state = self.lock();
-        (state.position.clone(), state.count)
+        Some((state.position.clone()?, state.count))
     }
 
     /// Sets where reading the feed begins, unless it has begun.
