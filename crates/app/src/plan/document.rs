@@ -95,6 +95,7 @@ impl<'a> Author<'a> {
                 Some(tenant) => tenant.clone(),
                 None => self.value((id, field_id), tenant, Purpose::Write).await?,
             };
+            let value = self.drawer.member(value, entity.initial(field_id).unwrap_or_default());
             document.insert(field.name.as_str(), value);
         }
         self.apply_formats(id, &mut document);

@@ -96,7 +96,27 @@ impl<'d> Drawer<'d> {
             None if is_unique(entity, field) => Some(self.fresh()),
             None => None,
         };
+        if entity.pattern(field).is_some() {
+            // Other numbers give other texts, as far as there are some.
+            let mut rest = number.unwrap_or_else(|| self.random.below(u64::MAX));
+            let text = entity.pattern_text(field, |count| {
+                let chosen = rest % count as u64;
+                rest /= count as u64;
+                chosen as usize
+            });
+            if let Some(text) = text {
+                return Value::from(text);
+            }
+        }
         self.of_type(&entity.field(field).of, number, now_ms)
+    }
+
+    /// The value if it is one of these members, or any of them.
+    pub(super) fn member(&mut self, value: Value, members: &[String]) -> Value {
+        if members.is_empty() || members.iter().any(|member| value.as_s() == Some(member)) {
+            return value;
+        }
+        Value::from(members[self.random.index(members.len())].as_str())
     }
 
     /// A value of a type: the one with this number, or any.

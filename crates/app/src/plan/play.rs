@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use keyloom::{Clock, Db, Error, Options, Value};
 use keyloom_model::workload::{DeclaredQuery, Workload, Writes};
-use keyloom_model::{EntityId, FieldId, FieldOrigin, Layout, Matching, Model, Presence, Tenancy};
+use keyloom_model::{
+    Entity, EntityId, FieldId, FieldOrigin, Layout, Matching, Model, Presence, Tenancy,
+};
 use keyloom_value::Item;
 
 use super::PlanOptions;
@@ -25,6 +27,8 @@ const FOLD_EVERY: Duration = Duration::from_secs(7);
 const SETTLE_EVERY: Duration = Duration::from_secs(2);
 /// How often at most that is played.
 const CHORES_MAX: u32 = 60;
+/// How many samples are looked at for one that can change.
+const PICKS: usize = 20;
 
 /// What is played.
 pub(super) struct Sample<'s> {
@@ -229,15 +233,13 @@ impl Player<'_> {
     }
 
     async fn update(&mut self, entity: EntityId) -> Result<(), String> {
-        let Some(place) = self.pick(entity) else { return Ok(()) };
-        let (sampled, fields) = (self.pools[entity.index()][place].clone(), self.changed(entity));
-        if fields.is_empty() {
-            return Ok(());
-        }
-        let field = fields[self.author.drawer.random.index(fields.len())];
+        let Some((place, field)) = self.pick_change(entity) else { return Ok(()) };
+        let sampled = self.pools[entity.index()][place].clone();
         let tenant = sampled.tenant.as_ref();
         let value = self.author.value((entity, field), tenant, Purpose::Write).await?;
         let declared = self.author.drawer.model.entity(entity);
+        let next = next_members(declared, field, &sampled.fields).unwrap_or_default();
+        let value = self.author.drawer.member(value, next);
         let patch = Item::from([(declared.field(field).name.as_str(), value)]);
         self.scratch.strict.take_metered();
         let db = self.author.db_of(tenant);
@@ -255,6 +257,23 @@ impl Player<'_> {
         }
     }
 
+    /// A sample, and a field of it that can change. Some samples may have none: with transitions, a value
+    /// can be final.
+    fn pick_change(&mut self, entity: EntityId) -> Option<(usize, FieldId)> {
+        let (declared, changed) = (self.author.drawer.model.entity(entity), self.changed(entity));
+        for _ in 0..PICKS {
+            let place = self.pick(entity)?;
+            let sampled = &self.pools[entity.index()][place];
+            let is_final = |field| next_members(declared, field, &sampled.fields) == Some(&[]);
+            let fields: Vec<FieldId> =
+                changed.iter().copied().filter(|field| !is_final(*field)).collect();
+            if !fields.is_empty() {
+                return Some((place, fields[self.author.drawer.random.index(fields.len())]));
+            }
+        }
+        None
+    }
+
     /// The fields of which an update sets one.
     fn changed(&self, id: EntityId) -> Vec<FieldId> {
         let (model, workload) = (self.author.drawer.model, self.author.drawer.workload);
@@ -264,8 +283,7 @@ impl Player<'_> {
         }
         let entity = model.entity(id);
         let is_unique = |field| entity.uniques.iter().any(|unique| unique.fields.contains(&field));
-        let is_formatted =
-            |field| entity.format_rule(field).is_some() || entity.pattern(field).is_some();
+        let is_formatted = |field| entity.format_rule(field).is_some();
         let is_fixed = |field| {
             let set = [entity.expires, entity.updated];
             entity.tenancy == Tenancy::Own(field) || set.contains(&Some(field))
@@ -385,6 +403,14 @@ fn entity_of(query: DeclaredQuery) -> EntityId {
     | DeclaredQuery::Count(entity, _)
     | DeclaredQuery::Board(entity, _)) = query;
     entity
+}
+
+/// The members that the value of an enum can become, if that is restricted.
+fn next_members<'m>(entity: &'m Entity, field: FieldId, fields: &Item) -> Option<&'m [String]> {
+    let transitions = entity.transitions(field)?;
+    let now = fields.get(&entity.field(field).name)?.as_s()?;
+    let of_now = transitions.iter().find(|(from, _)| from == now);
+    Some(of_now.map_or(&[], |(_, next)| next))
 }
 
 fn said(error: Error) -> String {

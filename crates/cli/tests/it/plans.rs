@@ -102,6 +102,33 @@ fn every_application_can_be_planned() {
     }
 }
 
+/// Drawn at random, most values would be refused; `rejected` never changes.
+#[test]
+fn a_plan_draws_values_that_the_rules_of_fields_allow() {
+    let model = r#"
+[entity.issue]
+fields.status = "enum(open, doing, done, rejected)"
+fields.kind   = "enum(bug, wish, task)"
+fields.number = "text"
+unique = ["number"]
+pattern.number = "[A-Z]{3}-[0-9]{4,8}"
+initial.status = ["open"]
+initial.kind   = ["task"]
+transitions.status = { open = ["doing", "rejected"], doing = ["done"], done = ["open"] }
+transitions.kind   = {}
+count.by_status = { split = ["status"] }
+"#;
+    let write_units = |updates: u32| {
+        let options = PlanOptions { operations: 500, ..PlanOptions::default() };
+        let workload = format!(
+            "[issue]\ncreates = 5\nupdates = {updates}\nfields.status = [\"done\", \"doing\"]\n"
+        );
+        planned(model, &workload, options).declared.total.write_units
+    };
+    let (without, with) = (write_units(0), write_units(5));
+    assert!(with > without + 10.0, "updates change nothing: {without} and {with} units");
+}
+
 #[test]
 fn errors_of_a_workload_are_reported_at_once_with_their_lines() {
     let folder = Folder::new("mistaken");

@@ -1,7 +1,9 @@
 //! Applies an intent to an entity that was read: the result is a transition, or the reason for
 //! refusing it. Pure: it uses layouts, stamps and the time, and reads nothing.
 
-use keyloom_model::{DefaultValue, Entity, EntityKey, FieldId, IdSource, Image, OwnRow, Tenancy};
+use keyloom_model::{
+    DefaultValue, Entity, EntityKey, FieldError, FieldId, IdSource, Image, OwnRow, Tenancy,
+};
 use keyloom_value::Item;
 
 use super::{Intent, Numbering, References, Transition};
@@ -80,7 +82,7 @@ impl<'a> Admission<'a> {
                 let submission =
                     Submission { document: patch, before: Some(&fields), author: *author };
                 let patched = self.patched(key, submission)?;
-                self.check_transitions(key, &fields, &patched)?;
+                self.check(key, |entity| entity.check_transitions(&fields, &patched))?;
                 self.replace(before, &fields, self.touched(key, &fields, patched))
             }
             Intent::Put { document, expected, author, .. } => {
@@ -92,7 +94,7 @@ impl<'a> Admission<'a> {
                 let fields = self.layouts.upgraded(before.clone()).fields;
                 let submission = Submission { document, before: Some(&fields), author: *author };
                 let admitted = self.with_number(key, &fields, self.admitted(key, submission)?);
-                self.check_transitions(key, &fields, &admitted)?;
+                self.check(key, |entity| entity.check_transitions(&fields, &admitted))?;
                 self.replace(before, &fields, self.touched(key, &fields, admitted))
             }
             Intent::Import { document, existing, .. } => {
@@ -146,6 +148,7 @@ impl<'a> Admission<'a> {
     /// A new entity.
     fn create(&self, key: &EntityKey, document: &Item, author: Author) -> Result<Decision, Error> {
         let mut fields = self.admitted(key, Submission { document, before: None, author })?;
+        self.check(key, |entity| entity.check_initials(&fields))?;
         if let Some(name) = self.updated_field(key) {
             fields.insert(name, DefaultValue::Now.value(self.now_ms));
         }
@@ -163,10 +166,14 @@ impl<'a> Admission<'a> {
         Ok(decision.numbered(numbering))
     }
 
-    fn check_transitions(&self, key: &EntityKey, old: &Item, new: &Item) -> Result<(), Error> {
+    /// Checks a rule of an entity. Imports are not checked: they bring states that exist already.
+    fn check(
+        &self,
+        key: &EntityKey,
+        rule: impl FnOnce(&Entity) -> Result<(), Vec<FieldError>>,
+    ) -> Result<(), Error> {
         let entity = self.entity(key);
-        let checked = entity.check_transitions(old, new);
-        checked.map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
+        rule(entity).map_err(|errors| Error::Fields { entity: entity.name.clone(), errors })
     }
 
     /// Fields with the time of their change, if they change at all. The time is that of this attempt:

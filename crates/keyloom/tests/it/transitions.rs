@@ -1,4 +1,4 @@
-//! Transitions of enums: every way to change one, and concurrent changes.
+//! Initial values and transitions of enums: every way to create and to change one, and concurrent changes.
 
 use std::sync::{Arc, Barrier};
 
@@ -148,6 +148,68 @@ fn concurrent_changes_are_checked_one_after_the_other() {
         assert_history(&db);
         assert_clean(&db);
     }
+}
+
+/// New ones begin in one of two states; `kind` has no default.
+const INITIAL: &str = r#"
+[entity.issue]
+id = "given"
+fields.status = "enum(open, doing, done, rejected) = open"
+fields.kind   = "enum(bug, wish, task)"
+initial.status = ["open", "rejected"]
+initial.kind   = ["bug", "wish"]
+list.by_status = { by = "status", order = "id" }
+"#;
+
+#[test]
+fn new_entities_have_an_initial_value_however_they_are_created() {
+    each_store(|store| {
+        let db = block_on(open(INITIAL, store));
+        let mut number = 0;
+        for status in STATUSES {
+            for kind in ["bug", "wish", "task"] {
+                let is_allowed = matches!(status, "open" | "rejected") && kind != "task";
+                for way in 0..4 {
+                    number += 1;
+                    let id = number.to_string();
+                    let document = json!({ "id": id, "status": status, "kind": kind });
+                    let create = || Change::create("issue", &document).unwrap();
+                    let whole = json!({ "status": status, "kind": kind });
+                    let put = || Change::put("issue", &id, &whole).unwrap();
+                    let done = match way {
+                        0 => block_on(db.transact(vec![create()])).map(drop),
+                        1 => block_on(db.transact(vec![put().from_client()])).map(drop),
+                        2 => block_on(db.transact_idempotent(&id, vec![create()])).map(drop),
+                        _ => block_on(db.rehearse(vec![create()])).map(drop),
+                    };
+                    assert_eq!(done.is_ok(), is_allowed, "{status} {kind} {way}: {done:?}");
+                    let found = block_on(db.get("issue", &id)).unwrap();
+                    assert_eq!(found.is_some(), is_allowed && way < 3);
+                }
+            }
+        }
+        assert_clean(&db);
+    });
+}
+
+#[test]
+fn an_initial_value_binds_neither_changes_nor_imports() {
+    each_store(|store| {
+        let db = block_on(open(INITIAL, store));
+        let refused = block_on(db.create("issue", &json!({ "id": "a", "kind": "task" })));
+        assert_eq!(
+            refused.unwrap_err().to_string(),
+            "Invalid `issue`:\n- `kind` cannot be `task` in a new entity; it can be `bug`, `wish`."
+        );
+        block_on(db.create("issue", &json!({ "id": "a", "kind": "wish" }))).unwrap();
+        block_on(db.update("issue", "a", &json!({ "kind": "task", "status": "done" }))).unwrap();
+        let whole = json!({ "kind": "task", "status": "doing" });
+        block_on(db.transact(vec![Change::put("issue", "a", &whole).unwrap()])).unwrap();
+        let fields = Item::from([("status", Value::from("done")), ("kind", Value::from("task"))]);
+        let entry = Entry { entity: "issue".into(), tenant: None, id: "b".into(), fields };
+        block_on(db.import(vec![entry], Existing::Keep)).unwrap();
+        assert_eq!(status(&db, "b"), "done");
+    });
 }
 
 /// Every change in the feed is allowed.

@@ -122,6 +122,13 @@ pub enum FieldErrorKind {
         /// The greatest number of words and prefixes.
         max: usize,
     },
+    /// No new entity can have this value of an enum.
+    NotInitial {
+        /// The value.
+        found: String,
+        /// What it can be.
+        initial: Vec<String>,
+    },
     /// The value of an enum cannot change in this way.
     NoTransition {
         /// The value before.
@@ -238,16 +245,17 @@ impl Display for FieldError {
             FieldErrorKind::TooManyWords { search, max } => {
                 write_too_many_words(f, &at, (search, *max))
             }
+            FieldErrorKind::NotInitial { found, initial } => {
+                write!(f, "{at} cannot be `{found}` in a new entity; it can be {}", listed(initial))
+            }
             FieldErrorKind::NoTransition { from, to, allowed } => {
                 write!(f, "{at} cannot change from `{from}` to `{to}`; {}", can_become(allowed))
             }
             FieldErrorKind::SumTooLong { addend } => write_sum_too_long(f, &at, addend),
             FieldErrorKind::NotNamed { name } => write_not_named(f, &at, name),
             FieldErrorKind::OtherEntity { name, expected, found } => {
-                write!(
-                    f,
-                    "{at} must refer to a `{expected}`, and `{name}` is the name of a `{found}`"
-                )
+                let problem = format!("must refer to a `{expected}`");
+                write!(f, "{at} {problem}, and `{name}` is the name of a `{found}`")
             }
             FieldErrorKind::ReadOnly => {
                 write!(f, "{at} is read-only; leave it out, or send its current value")

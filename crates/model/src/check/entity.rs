@@ -63,6 +63,7 @@ impl Checker<'_, '_> {
             access: Access::default(),
             sequence,
             filters: filters::filters(&declared.filters, scope, reporter),
+            initials: transition::initials(&declared.initials, scope, reporter),
             transitions: transition::transitions(&declared.transitions, scope, reporter),
             patterns: pattern::patterns(&declared.patterns, scope, &formats, reporter),
             searches: search::searches(&declared.searches, scope, reporter),

@@ -6,8 +6,8 @@ use super::keys::{Keys, NamedTable, TableKind, table, text};
 use super::limit::{DECLARATIONS_MAX, Limit};
 use super::{access, list, search};
 use crate::declared::{
-    DeclaredEntity, DeclaredField, DeclaredPattern, DeclaredRename, DeclaredSequence,
-    DeclaredTransitions, DeclaredUnique,
+    DeclaredEntity, DeclaredField, DeclaredInitial, DeclaredPattern, DeclaredRename,
+    DeclaredSequence, DeclaredTransitions, DeclaredUnique,
 };
 use crate::error::Reporter;
 use crate::field_spec;
@@ -42,6 +42,7 @@ const ENTITY: TableKind = TableKind {
         "fields",
         "format",
         "pattern",
+        "initial",
         "transitions",
         "sequence",
         "unique",
@@ -85,6 +86,7 @@ pub(crate) fn entity(declared: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> 
         fields: fields(&keys, reporter),
         formats: formats(&keys, reporter),
         patterns: patterns(&keys, reporter),
+        initials: initials(&keys, reporter),
         transitions: transitions(&keys, reporter),
         sequences: sequences(&keys, reporter),
         renamed: renamed(&keys, reporter),
@@ -146,6 +148,15 @@ fn removed(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<Word> {
     let limit = Limit { what: "removed fields", max: FIELDS_MAX };
     let removed = keys.words("removed", reporter);
     limit.apply(&removed, reporter).to_vec()
+}
+
+fn initials(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredInitial> {
+    let mut initials = vec![];
+    for entry in keys.table("initial", reporter) {
+        let members = words_of(entry, "a list of members", reporter);
+        initials.push(DeclaredInitial { field: entry.key.clone(), members });
+    }
+    initials
 }
 
 fn transitions(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredTransitions> {

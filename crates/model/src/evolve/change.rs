@@ -58,7 +58,7 @@ pub enum ChangeKind {
     UniqueRemoved,
     /// `expires` was added, removed, or names a different field.
     ExpiryChanged,
-    /// A different path, different handlers, read-only fields, transitions or access rules, or another
+    /// A different path, different handlers, read-only fields, initial values, transitions or access rules, or another
     /// field for the time of the last change.
     ServiceChanged,
     /// Entities have ordinals, or no longer do, because tags or facets were added or removed. Lists

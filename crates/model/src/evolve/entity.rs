@@ -67,6 +67,7 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
         expiry(pair),
         updated(pair),
         access(pair),
+        initials(pair),
         transitions(pair),
         path(pair),
         handlers(pair),
@@ -223,6 +224,20 @@ fn access(pair: &Pair<'_>) -> Option<Change> {
         |(name, readers): (&_, &_)| old_queries.get(name).is_none_or(|old| old == readers);
     let is_same = old == new && old_owner == new_owner && new_queries.iter().all(is_same_query);
     let text = || format!("`{}`: the access rules changed", pair.name());
+    (!is_same).then(|| pair.change(ChangeKind::ServiceChanged, text()))
+}
+
+/// A rule about new entities, which stored ones cannot break.
+fn initials(pair: &Pair<'_>) -> Option<Change> {
+    let rules = |side: Side<'_>| -> BTreeMap<String, BTreeSet<String>> {
+        let fields = side.entity.fields().filter_map(|(id, field)| {
+            let initial = side.entity.initial(id)?.iter().cloned();
+            Some((field.stored.clone(), initial.collect()))
+        });
+        fields.collect()
+    };
+    let text = || format!("`{}`: the initial values of its enums changed", pair.name());
+    let is_same = rules(pair.old) == rules(pair.new);
     (!is_same).then(|| pair.change(ChangeKind::ServiceChanged, text()))
 }
 

@@ -12,10 +12,11 @@ use super::format::{Format, FormatChoice, FormatRule};
 use super::id::{BoardId, CountId, EntityId, FieldId, ListId, UniqueId};
 use super::list::List;
 use super::pattern::PatternRule;
+use super::pattern_text;
 use super::search::Search;
 use super::sequence::Sequence;
 use super::tags::TagCombination;
-use super::transition::TransitionRule;
+use super::transition::{InitialRule, TransitionRule};
 use super::unique::Unique;
 
 /// A kind of entity.
@@ -54,6 +55,8 @@ pub struct Entity {
     pub formats: Vec<FormatRule>,
     /// The patterns of text fields.
     pub(crate) patterns: Vec<PatternRule>,
+    /// The values that enum fields can have in new entities.
+    pub(crate) initials: Vec<InitialRule>,
     /// How the values of enum fields may change.
     pub(crate) transitions: Vec<TransitionRule>,
     /// The unique constraints.
@@ -162,6 +165,25 @@ impl Entity {
     pub fn pattern(&self, field: FieldId) -> Option<String> {
         let rule = self.patterns.iter().find(|rule| rule.field == field)?;
         Some(rule.pattern.anchored())
+    }
+
+    /// A text that matches the pattern of a field and has its length: `choose` picks one of so many
+    /// possibilities, again and again. `None` if it has no pattern, or no such text is found.
+    pub fn pattern_text(
+        &self,
+        field: FieldId,
+        choose: impl FnMut(usize) -> usize,
+    ) -> Option<String> {
+        let rule = self.patterns.iter().find(|rule| rule.field == field)?;
+        let FieldType::Text(limits) = &self.field(field).of else { return None };
+        let fits = |text: &str| limits.contains(&(text.chars().count() as u64));
+        pattern_text::text_of(&rule.pattern, fits, choose)
+    }
+
+    /// The members of an enum field that new entities can have, if that is restricted.
+    pub fn initial(&self, field: FieldId) -> Option<&[String]> {
+        let rule = self.initials.iter().find(|rule| rule.field == field)?;
+        Some(&rule.members)
     }
 
     /// The members of an enum field that each member can become, if that is restricted.

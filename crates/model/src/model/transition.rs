@@ -1,8 +1,15 @@
-//! Transitions: how the value of an enum may change.
+//! Rules for enums: the values of new entities, and how a value may change.
 
 use super::id::FieldId;
 
-/// How the value of an enum field may change. New entities can have any value.
+/// The values that an enum field can have in a new entity.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct InitialRule {
+    pub(crate) field: FieldId,
+    pub(crate) members: Vec<String>,
+}
+
+/// How the value of an enum field may change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TransitionRule {
     pub(crate) field: FieldId,

@@ -82,8 +82,81 @@ proptest! {
         if let Ok(model) = check(&model) {
             let part = model.entity(model.find("part").expect("there are parts"));
             let _ = part.admit(&number(&text), 0);
+            let field = part.find_field("number").expect("it has a number");
+            let _ = part.pattern_text(field, |_| 0);
         }
     }
+
+    #[test]
+    fn a_text_is_found_for_every_plain_pattern(pattern in plain_pattern(), choices in any::<u64>()) {
+        let part = part(&pattern);
+        let mut rest = choices;
+        let text = text_of(&part, |count| {
+            rest = rest.rotate_left(7);
+            (rest % count as u64) as usize
+        });
+        let text = text.expect("a text is found");
+        prop_assert!(part.admit(&number(&text), 0).is_ok(), "{} {:?}", pattern, text);
+    }
+}
+
+fn text_of(part: &Entity, choose: impl FnMut(usize) -> usize) -> Option<String> {
+    part.pattern_text(part.find_field("number").expect("it has a number"), choose)
+}
+
+/// Patterns without assertions that need few characters.
+fn plain_pattern() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        "[a-z0-9]".prop_map(String::from),
+        prop_oneof![
+            Just("[A-Z]"),
+            Just(r"\d"),
+            Just("[^a-y]"),
+            Just("."),
+            Just(r"[\w.]"),
+            Just("ä")
+        ]
+        .prop_map(String::from),
+    ];
+    leaf.prop_recursive(4, 12, 3, |part| {
+        let several = prop::collection::vec(part.clone(), 1..4);
+        let repeated = vec!["?", "*", "+", "{2}", "{0,3}", "{1,}"];
+        prop_oneof![
+            several.clone().prop_map(|parts: Vec<String>| parts.concat()),
+            several.prop_map(|parts: Vec<String>| format!("(?:{})", parts.join("|"))),
+            (part, prop::sample::select(repeated))
+                .prop_map(|(part, count)| format!("(?:{part}){count}")),
+        ]
+    })
+}
+
+#[test]
+fn texts_of_patterns_show_what_they_look_like() {
+    let cases = [
+        ("[A-Z]{3}-[0-9]{4,8}", "ABC-3456"),
+        (r"\d+\.\d\d", "0.12"),
+        ("(?:north|south)-[a-z]+", "north-b"),
+        ("[0-9]{2}:[0-9]{2}(?:Z|[+-][0-9]{2})", "01:23Z"),
+        ("[äö]{2}", "äö"),
+    ];
+    for (pattern, expected) in cases {
+        let mut order = 0..;
+        let text = text_of(&part(pattern), |count| order.next().unwrap_or(0) % count);
+        assert_eq!(text.as_deref(), Some(expected), "{pattern}");
+    }
+    // What is between characters is not looked at: a boundary after a hyphen.
+    assert_eq!(text_of(&part(r"-\b-"), |_| 0), None);
+}
+
+#[test]
+fn a_text_of_a_pattern_has_the_length_of_its_field() {
+    let model =
+        "[entity.part]\nfields.number = \"text 12..14\"\npattern.number = '[a-z]+-[0-9]+'\n";
+    let model = check(model).unwrap();
+    let part = model.entity(model.find("part").unwrap());
+    let text = text_of(part, |_| 0).unwrap();
+    assert!((12..=14).contains(&text.len()), "{text}");
+    assert!(part.admit(&number(&text), 0).is_ok());
 }
 
 /// A text as a basic string of TOML.

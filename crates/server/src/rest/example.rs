@@ -4,8 +4,8 @@ use std::fmt::Display;
 
 use keyloom::Value as Stored;
 use keyloom_model::{
-    DefaultValue, Entity, Field, FieldOrigin, FieldType, FormatChoice, IdSource, Limits, Literal,
-    Model, Presence, Tenancy,
+    DefaultValue, Entity, Field, FieldId, FieldOrigin, FieldType, FormatChoice, IdSource, Limits,
+    Literal, Model, Presence, Tenancy,
 };
 use serde_json::{Map, Value, json};
 
@@ -16,10 +16,10 @@ const VERSION: &str = "01kdvpxz81h6b2e8s4v0k9d7fg";
 /// A document to create an entity, with the required fields only.
 pub(crate) fn example(model: &Model, entity: &Entity) -> Value {
     let mut document = Map::new();
-    for field in &entity.fields {
+    for (id, field) in entity.fields() {
         let is_parent = field.origin == FieldOrigin::Parent;
         if is_parent || is_needed(entity, field) {
-            document.insert(field.name.clone(), of_field(model, field));
+            document.insert(field.name.clone(), of_field(model, entity, id));
         }
     }
     add_formats(entity, &mut document);
@@ -50,7 +50,7 @@ pub(crate) fn shown(model: &Model, entity: &Entity) -> Value {
             let now = matches!(default, DefaultValue::Now).then(|| of_type(&field.of));
             shown.extend(default_of(field).or(now).map(|value| (field.name.clone(), value)));
         } else if is_needed {
-            shown.insert(field.name.clone(), of_field(model, field));
+            shown.insert(field.name.clone(), of_field(model, entity, id));
         }
     }
     add_formats(entity, &mut shown);
@@ -107,7 +107,16 @@ pub(crate) fn exact(number: &impl Display) -> Option<Value> {
     whole.or_else(|| float().map(Value::from))
 }
 
-fn of_field(model: &Model, field: &Field) -> Value {
+fn of_field(model: &Model, entity: &Entity, id: FieldId) -> Value {
+    if let Some([first, ..]) = entity.initial(id) {
+        return json!(first);
+    }
+    // Characters in their order, such as `ABC-345`.
+    let mut order = 0..;
+    if let Some(text) = entity.pattern_text(id, |count| order.next().unwrap_or(0) % count) {
+        return json!(text);
+    }
+    let field = entity.field(id);
     match (&field.of, field.origin) {
         (_, FieldOrigin::Id) => json!("a1"),
         (FieldType::Ref(target, _), _) => json!(format!("ID OF {}", model.entity(*target).name)),

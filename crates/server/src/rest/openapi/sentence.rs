@@ -84,10 +84,12 @@ fn numbered(entity: &Entity) -> String {
     format!("1, 2, 3, ... in the order of creation{each}.")
 }
 
-/// The format, the pattern and the transitions of a field.
+/// The format, the pattern, the initial values and the transitions of a field.
 fn value_rules(entity: &Entity, field: FieldId) -> Vec<String> {
     let format = entity.format_rule(field).map(|rule| format_rule(entity, rule));
     let pattern = entity.pattern(field).map(|pattern| format!("Must match `{pattern}`."));
+    let initial = entity.initial(field);
+    let initial = initial.map(|members| format!("New ones have `{}`.", members.join("` or `")));
     let transitions = entity.transitions(field).map(|allowed| {
         let one =
             |(from, to): &(String, Vec<String>)| format!("`{from}` to `{}`", to.join("` or `"));
@@ -97,7 +99,7 @@ fn value_rules(entity: &Entity, field: FieldId) -> Vec<String> {
             all => format!("Can change from {}.", all.join(", from ")),
         }
     });
-    [format, pattern, transitions].into_iter().flatten().collect()
+    [format, pattern, initial, transitions].into_iter().flatten().collect()
 }
 
 fn format_rule(entity: &Entity, rule: &FormatRule) -> String {

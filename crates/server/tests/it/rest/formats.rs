@@ -101,7 +101,7 @@ fn formats_are_documented() {
 }
 
 #[test]
-fn patterns_and_transitions_are_rules_of_requests_and_in_the_description() {
+fn rules_of_values_hold_for_requests_and_are_in_the_description() {
     let model = r#"
 [entity.part]
 id = "given"
@@ -110,14 +110,18 @@ fields.code   = "text?"
 fields.status = "enum(open, doing, done) = open"
 pattern.number = "[A-Z]{3}-[0-9]+"
 format.code    = "uuid"
+fields.kind    = "enum(any, wish, bug)"
+initial.kind   = ["wish", "bug"]
 transitions.status = { open = ["doing"], doing = ["done", "open"] }
 "#;
     let served = Served::open(model);
-    let part = |number: &str| json!({"id": "a", "number": number});
+    let part = |number: &str| json!({"id": "a", "number": number, "kind": "bug"});
     let refused = served.ask(&Ask::post("/parts", &part("ABC-1\n")));
     assert_eq!(refused.outcome(), "422 invalid");
     assert_eq!(refused.json()["errors"][0]["field"], "number");
     served.ask(&Ask::post("/parts", &part("ABC-1"))).expect_json(201);
+    let other = json!({"id": "b", "number": "ABC-1", "kind": "any"});
+    assert_eq!(served.ask(&Ask::post("/parts", &other)).outcome(), "422 invalid");
     let patch = |patch| served.ask(&Ask::patch("/parts/a", &patch));
     assert_eq!(patch(json!({"number": "abc-1"})).outcome(), "422 invalid");
     assert_eq!(patch(json!({"code": "none"})).outcome(), "422 invalid");
@@ -127,7 +131,7 @@ transitions.status = { open = ["doing"], doing = ["done", "open"] }
     let expected = "`status` cannot change from `open` to `done`; it can change to `doing`.";
     assert_eq!(detail, expected);
     patch(json!({"status": "doing"})).expect_json(200);
-    let whole = json!({"number": "ABC-1", "status": "done"});
+    let whole = json!({"number": "ABC-1", "status": "done", "kind": "any"});
     served.ask(&Ask::put("/parts/a", &whole)).expect_json(200);
     assert_eq!(patch(json!({"status": "open"})).outcome(), "422 invalid");
     let open = served.ask(&Ask::get("/openapi.json")).expect_json(200);
@@ -137,4 +141,9 @@ transitions.status = { open = ["doing"], doing = ["done", "open"] }
     assert_eq!(create["code"]["format"], "uuid");
     let about = create["status"]["description"].as_str().unwrap();
     assert!(about.contains("from `open` to `doing`, from `doing` to `done` or `open`"), "{about}");
+    let about = create["kind"]["description"].as_str().unwrap();
+    assert!(about.contains("New ones have `wish` or `bug`."), "{about}");
+    let example = &open["paths"]["/parts"]["post"]["requestBody"]["content"]["application/json"];
+    assert_eq!(example["example"]["kind"], "wish");
+    assert_eq!(example["example"]["number"], "ABC-3");
 }
