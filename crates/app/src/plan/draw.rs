@@ -96,17 +96,16 @@ impl<'d> Drawer<'d> {
             None if is_unique(entity, field) => Some(self.fresh()),
             None => None,
         };
-        if entity.pattern(field).is_some() {
-            // Other numbers give other texts, as far as there are some.
-            let mut rest = number.unwrap_or_else(|| self.random.below(u64::MAX));
-            let text = entity.pattern_text(field, |count| {
-                let chosen = rest % count as u64;
-                rest /= count as u64;
-                chosen as usize
-            });
-            if let Some(text) = text {
-                return Value::from(text);
-            }
+        // Other numbers give other texts, as far as there are some.
+        let mut rest = number;
+        let text = entity.pattern_text(field, |count| {
+            let left = rest.get_or_insert_with(|| self.random.below(u64::MAX));
+            let chosen = *left % count as u64;
+            *left /= count as u64;
+            chosen as usize
+        });
+        if let Some(text) = text {
+            return Value::from(text);
         }
         self.of_type(&entity.field(field).of, number, now_ms)
     }

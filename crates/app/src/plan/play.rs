@@ -407,10 +407,7 @@ fn entity_of(query: DeclaredQuery) -> EntityId {
 
 /// The members that the value of an enum can become, if that is restricted.
 fn next_members<'m>(entity: &'m Entity, field: FieldId, fields: &Item) -> Option<&'m [String]> {
-    let transitions = entity.transitions(field)?;
-    let now = fields.get(&entity.field(field).name)?.as_s()?;
-    let of_now = transitions.iter().find(|(from, _)| from == now);
-    Some(of_now.map_or(&[], |(_, next)| next))
+    entity.next_members(field, fields.get(&entity.field(field).name)?.as_s()?)
 }
 
 fn said(error: Error) -> String {

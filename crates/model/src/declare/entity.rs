@@ -151,39 +151,38 @@ fn removed(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<Word> {
 }
 
 fn initials(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredInitial> {
-    let mut initials = vec![];
-    for entry in keys.table("initial", reporter) {
-        let members = words_of(entry, "a list of members", reporter);
-        initials.push(DeclaredInitial { field: entry.key.clone(), members });
-    }
-    initials
+    let initials = word_lists(keys.table("initial", reporter), "a list of members", reporter);
+    initials.into_iter().map(|(field, members)| DeclaredInitial { field, members }).collect()
 }
 
 fn transitions(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredTransitions> {
     let mut transitions = vec![];
     for entry in keys.table("transitions", reporter) {
-        let mut allowed = vec![];
-        for from in table(entry, reporter).unwrap_or_default() {
-            allowed.push((from.key.clone(), words_of(from, "a list of members", reporter)));
-        }
+        let entries = table(entry, reporter).unwrap_or_default();
+        let allowed = word_lists(entries, "a list of members", reporter);
         transitions.push(DeclaredTransitions { field: entry.key.clone(), allowed });
     }
     transitions
 }
 
 fn sequences(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredSequence> {
-    let mut sequences = vec![];
-    for entry in keys.table("sequence", reporter) {
-        let by = words_of(entry, "a list of fields", reporter);
-        sequences.push(DeclaredSequence { field: entry.key.clone(), by });
-    }
-    sequences
+    let sequences = word_lists(keys.table("sequence", reporter), "a list of fields", reporter);
+    sequences.into_iter().map(|(field, by)| DeclaredSequence { field, by }).collect()
 }
 
-/// The texts of a list.
-fn words_of(entry: &Entry, expected: &'static str, reporter: &mut Reporter<'_>) -> Vec<Word> {
-    let elements = KeyedValue::from(entry).elements(expected, reporter).unwrap_or_default();
-    elements.iter().filter_map(|value| value.text(reporter)).collect()
+/// The entries of a table of lists of texts, without those that are something else.
+fn word_lists(
+    entries: &[Entry],
+    expected: &'static str,
+    reporter: &mut Reporter<'_>,
+) -> Vec<(Word, Vec<Word>)> {
+    let mut lists = vec![];
+    for entry in entries {
+        let Some(elements) = KeyedValue::from(entry).elements(expected, reporter) else { continue };
+        let words = elements.iter().filter_map(|value| value.text(reporter)).collect();
+        lists.push((entry.key.clone(), words));
+    }
+    lists
 }
 
 fn uniques(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredUnique> {

@@ -11,7 +11,7 @@ use super::field::{Field, FieldOrigin, FieldType};
 use super::format::{Format, FormatChoice, FormatRule};
 use super::id::{BoardId, CountId, EntityId, FieldId, ListId, UniqueId};
 use super::list::List;
-use super::pattern::PatternRule;
+use super::pattern::{self, PatternRule};
 use super::pattern_text;
 use super::search::Search;
 use super::sequence::Sequence;
@@ -87,7 +87,7 @@ pub(crate) struct Moves {
 
 impl Entity {
     /// Maximum length of a text with a pattern, in characters.
-    pub const PATTERN_TEXT_MAX: usize = 2_000;
+    pub const PATTERN_TEXT_MAX: usize = pattern::TEXT_MAX;
 
     /// The field with this id, which must come from this entity.
     pub fn field(&self, id: FieldId) -> &Field {
@@ -176,8 +176,7 @@ impl Entity {
     ) -> Option<String> {
         let rule = self.patterns.iter().find(|rule| rule.field == field)?;
         let FieldType::Text(limits) = &self.field(field).of else { return None };
-        let fits = |text: &str| limits.contains(&(text.chars().count() as u64));
-        pattern_text::text_of(&rule.pattern, fits, choose)
+        pattern_text::text_of(&rule.pattern, limits, choose)
     }
 
     /// The members of an enum field that new entities can have, if that is restricted.
@@ -186,10 +185,18 @@ impl Entity {
         Some(&rule.members)
     }
 
+    /// The members that the value of an enum field can become, if that is restricted.
+    pub fn next_members(&self, field: FieldId, value: &str) -> Option<&[String]> {
+        self.transition_rule(field).map(|rule| rule.from(value))
+    }
+
     /// The members of an enum field that each member can become, if that is restricted.
     pub fn transitions(&self, field: FieldId) -> Option<&[(String, Vec<String>)]> {
-        let rule = self.transitions.iter().find(|rule| rule.field == field)?;
-        Some(&rule.allowed)
+        self.transition_rule(field).map(|rule| rule.allowed.as_slice())
+    }
+
+    fn transition_rule(&self, field: FieldId) -> Option<&TransitionRule> {
+        self.transitions.iter().find(|rule| rule.field == field)
     }
 
     /// The format that a rule requires of an entity with these fields, in stored form.

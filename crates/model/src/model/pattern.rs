@@ -7,9 +7,10 @@ use std::fmt;
 
 use regex_lite::{Regex, RegexBuilder};
 
-use super::entity::Entity;
 use super::id::FieldId;
 
+/// Maximum length of a text with a pattern, in characters.
+pub(super) const TEXT_MAX: usize = 2_000;
 /// Maximum length of a pattern in bytes.
 const PATTERN_BYTES_MAX: usize = 500;
 /// Maximum size of a compiled pattern in bytes: about a thousand states.
@@ -60,7 +61,7 @@ impl Pattern {
 
     /// Whether a whole text matches; texts over the maximum length do not.
     pub(crate) fn matches(&self, text: &str) -> bool {
-        text.chars().nth(Entity::PATTERN_TEXT_MAX).is_none() && self.regex.is_match(text)
+        text.chars().nth(TEXT_MAX).is_none() && self.regex.is_match(text)
     }
 
     /// The pattern as a whole text must match it.

@@ -83,7 +83,7 @@ proptest! {
             let part = model.entity(model.find("part").expect("there are parts"));
             let _ = part.admit(&number(&text), 0);
             let field = part.find_field("number").expect("it has a number");
-            let _ = part.pattern_text(field, |_| 0);
+            let _ = part.pattern_text(field, |count| 7 % count);
         }
     }
 
@@ -138,6 +138,7 @@ fn texts_of_patterns_show_what_they_look_like() {
         ("(?:north|south)-[a-z]+", "north-b"),
         ("[0-9]{2}:[0-9]{2}(?:Z|[+-][0-9]{2})", "01:23Z"),
         ("[äö]{2}", "äö"),
+        (r"[\n]\t\s", "\n\t "),
     ];
     for (pattern, expected) in cases {
         let mut order = 0..;
@@ -157,6 +158,20 @@ fn a_text_of_a_pattern_has_the_length_of_its_field() {
     let text = text_of(part, |_| 0).unwrap();
     assert!((12..=14).contains(&text.len()), "{text}");
     assert!(part.admit(&number(&text), 0).is_ok());
+}
+
+#[test]
+fn no_text_is_found_if_none_has_the_length_of_the_field() {
+    for (limits, pattern) in
+        [("5..6", "[a-z]{300}"), ("900..999", "[a-z]{300}"), ("5..5", "x{3}y{9}")]
+    {
+        let model = format!(
+            "[entity.part]\nfields.number = \"text {limits}\"\npattern.number = '{pattern}'\n"
+        );
+        let model = check(&model).unwrap();
+        let part = model.entity(model.find("part").unwrap());
+        assert_eq!(text_of(part, |_| 0), None, "{limits} {pattern}");
+    }
 }
 
 /// A text as a basic string of TOML.
