@@ -18,10 +18,9 @@ mod report;
 mod scratch;
 mod tally;
 
+pub use ceiling::{Ceiling, Limit, Reached};
 pub use prices::{DYNAMODB_PRICES, Prices};
-pub use report::{
-    Ceiling, CostOf, Costs, HotKey, Limit, Plan, PlanReport, Proposal, Reached, SpaceHeat,
-};
+pub use report::{CostOf, Costs, HotKey, Plan, PlanReport, Proposal, SpaceHeat};
 
 use keyloom_model::workload::{Workload, declare_shards};
 use keyloom_model::{Model, check};

@@ -6,6 +6,7 @@
 
 mod api;
 mod comment;
+mod described;
 mod method_names;
 mod names;
 mod output;

@@ -29,6 +29,7 @@ mod params;
 mod put_item;
 mod query;
 mod query_refusal;
+mod recovery;
 mod refusal;
 mod restore;
 mod restoring;

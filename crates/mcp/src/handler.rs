@@ -10,7 +10,6 @@ use rmcp::model::{
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 
-use crate::http::bearer;
 use crate::session::Session;
 use crate::token::Token;
 use crate::tool::{Entry, TOOLS};
@@ -49,7 +48,7 @@ impl Handler {
     /// process.
     async fn session(&self, context: &RequestContext<RoleServer>) -> Result<Session, ToolError> {
         let parts = context.extensions.get::<Parts>();
-        let own = parts.map(|parts| bearer(&parts.headers)).transpose();
+        let own = parts.map(|parts| Token::of_request(&parts.headers)).transpose();
         let own = own.map_err(|message| ToolError::new("unauthorized", message))?.flatten();
         if self.who == Who::Bearers {
             self.check_bearer(own.as_ref()).await?;

@@ -13,7 +13,7 @@ use std::time::Duration;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
@@ -175,7 +175,7 @@ impl Served {
             let message = format!("Not found: the protocol is served at {PATH}.");
             return refusal(StatusCode::NOT_FOUND, &message);
         }
-        match (self.who, bearer(request.headers())) {
+        match (self.who, Token::of_request(request.headers())) {
             (_, Err(message)) => return unauthorized(&message),
             (Who::Bearers, Ok(None)) => {
                 return unauthorized(
@@ -188,22 +188,6 @@ impl Served {
             Ok(response) => response,
             Err(_) => refusal(StatusCode::REQUEST_TIMEOUT, "The request took too long."),
         }
-    }
-}
-
-/// The token in a request.
-pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<Token>, String> {
-    let mut values = headers.get_all(AUTHORIZATION).iter();
-    let value = match (values.next(), values.next()) {
-        (None, _) => return Ok(None),
-        (Some(value), None) => value.to_str().unwrap_or_default(),
-        (Some(_), Some(_)) => return Err("`Authorization` is given twice.".to_owned()),
-    };
-    match value.split_once(' ') {
-        Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
-            Token::new(token.trim()).map(Some)
-        }
-        _ => Err("`Authorization` must be `Bearer` followed by a token.".to_owned()),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use hyper::header::{AUTHORIZATION, HeaderMap};
+
 /// A bearer token of the Keyloom server. It is sent, and never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(String);
@@ -17,6 +19,22 @@ impl Token {
         match is_valid {
             true => Ok(Token(text.to_owned())),
             false => Err("the token is empty or has invalid characters.".to_owned()),
+        }
+    }
+
+    /// The token in the header `Authorization` of a request.
+    pub(crate) fn of_request(headers: &HeaderMap) -> Result<Option<Token>, String> {
+        let mut values = headers.get_all(AUTHORIZATION).iter();
+        let value = match (values.next(), values.next()) {
+            (None, _) => return Ok(None),
+            (Some(value), None) => value.to_str().unwrap_or_default(),
+            (Some(_), Some(_)) => return Err("`Authorization` is given twice.".to_owned()),
+        };
+        match value.split_once(' ') {
+            Some((scheme, token)) if scheme.eq_ignore_ascii_case("bearer") => {
+                Token::new(token.trim()).map(Some)
+            }
+            _ => Err("`Authorization` must be `Bearer` followed by a token.".to_owned()),
         }
     }
 

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use keyloom_model::attribute::SORT;
 use keyloom_model::{Amount, Breakdown, Count, CountKeys, FieldId};
 use keyloom_store::Direction;
 use keyloom_value::{Item, Value};
 
 use crate::count_filter::{CountFilter, Fit, Wanted, start_ms};
 use crate::count_request::window_of;
+use crate::count_sum::{Sum, sort_of};
 use crate::count_windows::{FilledWindows, ReadUpTo};
 use crate::fingerprint::Fingerprint;
 use crate::partition::{MergedRequest, Partition};
@@ -55,18 +55,6 @@ struct Sums {
     pages: usize,
     /// Whether deletions take from some of them.
     has_takers: bool,
-}
-
-/// A number of a count.
-#[derive(Default)]
-pub(crate) struct Sum {
-    /// Of all fields that it is kept by, then the beginning of its window.
-    pub(crate) values: Vec<Value>,
-    pub(crate) amount: Amount,
-    /// The least values of fields.
-    pub(crate) min: Vec<(FieldId, Value)>,
-    /// The greatest values of fields.
-    pub(crate) max: Vec<(FieldId, Value)>,
 }
 
 /// What comes after the rows of a page.
@@ -306,10 +294,6 @@ fn wanted_windows(count: &Count, range: WindowRange) -> Result<Wanted, RequestEr
         return Err(RequestError::OpenWindows);
     }
     Ok(Wanted::Between(range.from_ms.map(|time| window.start(time)), range.to_ms))
-}
-
-pub(crate) fn sort_of(row: &Item) -> Option<&[u8]> {
-    row.get(SORT)?.as_b()
 }
 
 /// What a row adds to a number: what deletions have taken that have happened is subtracted.

@@ -7,8 +7,9 @@ use keyloom_model::{Breakdown, Count, FieldId};
 use keyloom_store::Direction;
 use keyloom_value::{Item, Value};
 
-use crate::count::{CountQuery, CountRows, PAGE_ROWS, Sum, taken_amount, takers_of};
+use crate::count::{CountQuery, CountRows, PAGE_ROWS, taken_amount, takers_of};
 use crate::count_filter::CountFilter;
+use crate::count_sum::Sum;
 use crate::partition::MergedRequest;
 use crate::span::Span;
 use crate::visible::{ReadState, Verdict};

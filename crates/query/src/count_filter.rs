@@ -5,7 +5,7 @@ use keyloom_model::{Amount, Breakdown, EntityId, Layout, Unreadable};
 use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::Error;
-use crate::count::{Sum, sort_of};
+use crate::count_sum::{Sum, sort_of};
 use crate::error::unreadable;
 use crate::span::Span;
 

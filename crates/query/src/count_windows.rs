@@ -3,8 +3,8 @@
 use keyloom_model::Window;
 use keyloom_value::Value;
 
-use crate::count::Sum;
 use crate::count_filter::{CountFilter, start_ms};
+use crate::count_sum::Sum;
 
 /// A range of windows that is filled.
 pub(crate) struct FilledWindows<'q> {

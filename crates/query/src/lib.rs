@@ -93,6 +93,7 @@ mod count;
 mod count_extremes;
 mod count_filter;
 mod count_request;
+mod count_sum;
 mod count_windows;
 mod cursor;
 mod cursor_error;

@@ -15,6 +15,7 @@ mod error_mapping;
 mod event_stream;
 mod example;
 mod explain;
+mod field_value;
 mod filter;
 mod greeting;
 mod issuers;

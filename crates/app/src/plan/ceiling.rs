@@ -3,19 +3,65 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use keyloom_model::workload::{DeclaredQuery, Workload};
+use keyloom_model::workload::{DeclaredQuery, ShardsOf, Workload};
 use keyloom_model::{EntityId, Model};
+use serde::Serialize;
 
+use super::PlanOptions;
 use super::part::{Part, Place, values};
-use super::report::{Ceiling, Limit};
 use super::tally::{Tally, Work};
-use super::{PlanOptions, Reached};
 
 /// What a partition takes in a second.
 pub(super) const PARTITION_WRITE_UNITS: f64 = 1000.0;
 pub(super) const PARTITION_READ_UNITS: f64 = 3000.0;
 /// How often the sample must have a key before its rate means anything.
 pub(super) const SEEN_MIN: u64 = 8;
+
+/// What limits a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Limit {
+    /// The write units of a partition.
+    Partition,
+    /// The transactions of a row, one after the other.
+    Row,
+}
+
+/// How far something can grow.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ceiling {
+    /// The query, or what else is written.
+    pub part: String,
+    /// The shards that would spread it further.
+    #[serde(skip)]
+    pub shards_of: Option<ShardsOf>,
+    /// How many shards it has.
+    pub shards: u32,
+    /// The values of its heaviest key.
+    pub key: String,
+    /// What limits it.
+    pub limit: Limit,
+    /// Write units or transactions in a second there, at the declared rates.
+    pub rate: f64,
+    /// The share of the limit that this is: above 1, the declared rates are out of reach.
+    pub used: f64,
+    /// The entity whose writes it limits; none if they are those of all.
+    pub writer: Option<String>,
+    /// How many writes of it the workload declares in a second.
+    pub declared: f64,
+    /// How many there can be.
+    pub writes: Reached,
+}
+
+/// A rate that can be reached.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Reached {
+    /// Operations in a second.
+    pub per_second: f64,
+    /// Whether more may be possible: the sample has no key that is used often enough to tell.
+    #[serde(rename = "at_least")]
+    pub is_at_least: bool,
+}
 
 /// The heaviest use of a part.
 #[derive(Clone, Debug)]

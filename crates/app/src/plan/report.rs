@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_model::workload::ShardsOf;
 use serde::Serialize;
 
 use super::PlanRequest;
-use super::ceiling::{PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, SEEN_MIN, ceilings};
+use super::ceiling::{Ceiling, PARTITION_READ_UNITS, PARTITION_WRITE_UNITS, SEEN_MIN, ceilings};
 use super::part::{Place, values};
 use super::prices::DYNAMODB_PRICES;
 use super::tally::{KeyUse, Tally, Units, Work};
@@ -97,52 +96,6 @@ pub struct HotKey {
     pub write_units: f64,
     /// Read units in a second.
     pub read_units: f64,
-}
-
-/// What limits a rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Limit {
-    /// The write units of a partition.
-    Partition,
-    /// The transactions of a row, one after the other.
-    Row,
-}
-
-/// How far something can grow.
-#[derive(Clone, Debug, Serialize)]
-pub struct Ceiling {
-    /// The query, or what else is written.
-    pub part: String,
-    /// The shards that would spread it further.
-    #[serde(skip)]
-    pub shards_of: Option<ShardsOf>,
-    /// How many shards it has.
-    pub shards: u32,
-    /// The values of its heaviest key.
-    pub key: String,
-    /// What limits it.
-    pub limit: Limit,
-    /// Write units or transactions in a second there, at the declared rates.
-    pub rate: f64,
-    /// The share of the limit that this is: above 1, the declared rates are out of reach.
-    pub used: f64,
-    /// The entity whose writes it limits; none if they are those of all.
-    pub writer: Option<String>,
-    /// How many writes of it the workload declares in a second.
-    pub declared: f64,
-    /// How many there can be.
-    pub writes: Reached,
-}
-
-/// A rate that can be reached.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Reached {
-    /// Operations in a second.
-    pub per_second: f64,
-    /// Whether more may be possible: the sample has no key that is used often enough to tell.
-    #[serde(rename = "at_least")]
-    pub is_at_least: bool,
 }
 
 /// A number of shards to declare.

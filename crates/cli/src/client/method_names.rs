@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value as Json;
 
 use super::api::Method;
-use super::read::Described;
+use super::described::Described;
 
 /// Beginnings of operations, with that of methods; where one begins with another, the longer one comes
 /// first. Methods are in this order.

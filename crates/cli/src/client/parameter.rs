@@ -4,8 +4,8 @@
 use serde_json::Value as Json;
 
 use super::api::{Location, Parameter, Shape, Wire};
+use super::described::Described;
 use super::names::{Names, snake};
-use super::read::Described;
 use super::schema::Types;
 
 /// Members of entities that are not fields.

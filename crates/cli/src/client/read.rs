@@ -6,6 +6,7 @@
 use serde_json::Value as Json;
 
 use super::api::{Answer, Api, Body, Followed, Group, Method, Parameter};
+use super::described::Described;
 use super::method_names::Operations;
 use super::parameter::parameters;
 use super::schema::{IN_BODY, Types, reference, strings};
@@ -59,14 +60,6 @@ fn followed(types: &mut Types<'_>, document: &Json) -> Vec<Followed> {
     let names = entity.map(|entity| strings(&entity["schema"]["items"]["enum"]));
     let one = |name: &str| Followed { name: name.to_owned(), shape: types.component(name) };
     names.into_iter().flatten().map(one).collect()
-}
-
-/// An operation of the document.
-pub(super) struct Described<'d> {
-    pub(super) group: &'d str,
-    pub(super) http: String,
-    pub(super) path: &'d str,
-    pub(super) json: &'d Json,
 }
 
 /// The methods of an operation: two if it returns one value or a page, depending on its parameters.

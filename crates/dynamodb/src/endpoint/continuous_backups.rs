@@ -2,8 +2,8 @@
 //! earlier time. The log has its changes for that, so its feed is on as long as it can.
 
 use keyloom_store::{
-    Alteration, Error, Feed, FeedStart, ReadChanges, SeqNo, Shard, Store, TableDescription,
-    TableName, Time,
+    Alteration, Error, Feed, FeedStart, ReadChanges, Shard, Store, TableDescription, TableName,
+    Time,
 };
 
 use crate::json::Writer;
@@ -13,6 +13,7 @@ use super::Endpoint;
 use super::backup_record::failed;
 use super::backups::backed_up_table;
 use super::params::Params;
+use super::recovery::Recovery;
 use super::refusal;
 use super::settings::Settings;
 use super::table_description::seconds;
@@ -20,15 +21,6 @@ use super::violations::Violations;
 
 /// The longest recovery period, and the default.
 const DAYS_MAX: i64 = 35;
-
-/// How a table can be restored to an earlier time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Recovery {
-    pub(super) enabled_at: Time,
-    pub(super) days: u64,
-    /// All changes since it was enabled come after this one.
-    pub(super) after: SeqNo,
-}
 
 impl Recovery {
     /// Returns where to read the changes since it was enabled: the beginning of the log, if it no

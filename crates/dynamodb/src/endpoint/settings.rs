@@ -15,7 +15,7 @@ use keyloom_value::{Condition, Item, Path, Value};
 use crate::wire::{Fault, FaultCode};
 
 use super::Endpoint;
-use super::continuous_backups::Recovery;
+use super::recovery::Recovery;
 use super::refusal;
 
 /// How the names of tables begin that the endpoint uses for itself.

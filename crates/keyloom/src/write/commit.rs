@@ -10,7 +10,8 @@ use keyloom_value::{Item, Name};
 
 use super::WriteContext;
 use super::counters::Counters;
-use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
+use super::difference::{ACTIONS_MAX, Difference};
+use super::planned_action::{OnConflict, PlannedAction};
 use crate::error::Error;
 
 /// The result of a transaction.

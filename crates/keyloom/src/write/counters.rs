@@ -12,7 +12,7 @@ use keyloom_store::{
 };
 use keyloom_value::{Condition, Item, Path, Update, Value};
 
-use super::difference::{OnConflict, PlannedAction};
+use super::planned_action::{OnConflict, PlannedAction};
 use crate::error::Error;
 
 /// What is added to which counters.

@@ -9,7 +9,7 @@ use keyloom_model::{DeltaChange, EntityId, Layout, RowKey};
 use keyloom_store::{Clock, Store, TableName, TransactAction, UpdateItem};
 use keyloom_value::Value;
 
-use super::difference::{OnConflict, PlannedAction};
+use super::planned_action::{OnConflict, PlannedAction};
 use super::registry::Registry;
 use crate::error::Error;
 

@@ -12,7 +12,7 @@ use keyloom_store::{
 use keyloom_value::Condition;
 
 use super::WriteContext;
-use super::difference::PlannedAction;
+use super::planned_action::PlannedAction;
 use crate::error::Error;
 use crate::schema::{create_permits, permit_key};
 

@@ -16,7 +16,8 @@ use keyloom_value::{Comparison, Condition, Item, Path, Value};
 
 use super::counters::Counters;
 use super::deltas::{OrdinalOwner, PlannedDelta};
-use super::difference::{ACTIONS_MAX, Difference, OnConflict, PlannedAction};
+use super::difference::{ACTIONS_MAX, Difference};
+use super::planned_action::{OnConflict, PlannedAction};
 use super::transition::{References, TombstoneChange, Tombstones, Transition};
 use super::write_set::Footprint;
 use crate::error::Error;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::keyed_value::KeyedValue;
-use super::limit::{DECLARATIONS_MAX, Limit};
+use super::limit::{DECLARATIONS_MAX, Limit, Spanned};
 use crate::declared::DeclaredTest;
 use crate::error::{Code, Report, Reporter};
 use crate::parse::{Entry, Node, NodeKind};
@@ -26,6 +26,12 @@ pub(crate) struct Keys<'e> {
 pub(crate) struct NamedTable<'e> {
     pub(crate) name: &'e Word,
     pub(crate) entries: &'e [Entry],
+}
+
+impl Spanned for NamedTable<'_> {
+    fn span(&self) -> Span {
+        self.name.span
+    }
 }
 
 impl<'e> Keys<'e> {

@@ -1,7 +1,6 @@
 //! Limits on the number of declarations.
 
 use super::keyed_value::KeyedValue;
-use super::keys::NamedTable;
 use crate::error::{Code, Reporter};
 use crate::parse::Entry;
 use crate::source::{Span, Word};
@@ -39,12 +38,6 @@ pub(crate) trait Spanned {
 impl Spanned for Entry {
     fn span(&self) -> Span {
         self.key.span
-    }
-}
-
-impl Spanned for NamedTable<'_> {
-    fn span(&self) -> Span {
-        self.name.span
     }
 }
 

@@ -13,7 +13,7 @@ use keyloom::{Filter, Value};
 use keyloom_model::{Entity, Field, FieldId, FieldType, Search};
 
 use super::call::{bad_parameter, cut};
-use super::parameters::value;
+use super::field_value::value;
 use super::problem::Problem;
 use super::reserved::SEARCH;
 

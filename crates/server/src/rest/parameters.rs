@@ -11,10 +11,11 @@
 //! that can be absent, `!*` is none.
 
 use keyloom::{Db, Filter, ListQuery, Value};
-use keyloom_model::{Entity, Field, FieldId, FieldType, Grantees, ListId, Presence, Search};
+use keyloom_model::{Entity, Field, FieldId, Grantees, ListId, Presence, Search};
 use keyloom_query::{Candidates, Chosen, ChosenList, Comparison, Condition};
 
-use super::call::{Call, bad_parameter, cut};
+use super::call::{Call, bad_parameter};
+use super::field_value::value;
 use super::filter::{facet_values, search_parameters, tag_filter, tag_parameters};
 use super::path_queries::{PathQueries, Wanted};
 use super::problem::Problem;
@@ -275,30 +276,5 @@ fn presence(field: &Field, name: &str, text: &str) -> Result<Option<Comparison>,
              the empty text."
         ))),
         _ => Ok(None),
-    }
-}
-
-/// Parses text of a request as a value of a field.
-pub(crate) fn value(field: &Field, text: &str) -> Result<Value, Problem> {
-    let refuse = || {
-        let (name, kind) = (&field.name, field.of.name());
-        bad_parameter(format!("`{name}` is of the type {kind}, and `{}` is not.", cut(text)))
-    };
-    match &field.of {
-        FieldType::Int(_) => text.parse::<i64>().map(Value::from).map_err(|_| refuse()),
-        FieldType::Number(_) => text.parse().map(Value::N).map_err(|_| refuse()),
-        FieldType::Enum(members) if !members.iter().any(|member| member == text) => {
-            let (name, members) = (&field.name, members.join("`, `"));
-            let detail = format!("`{name}` is one of `{members}`, and `{}` is not.", cut(text));
-            Err(bad_parameter(detail))
-        }
-        FieldType::Bool => text.parse().map(Value::Bool).map_err(|_| refuse()),
-        _ => match field.of.to_stored(&Value::from(text)) {
-            // Text that could not be converted is no value of the field.
-            Value::S(_) if matches!(field.of, FieldType::Time | FieldType::Bytes(_)) => {
-                Err(refuse())
-            }
-            value => Ok(value),
-        },
     }
 }

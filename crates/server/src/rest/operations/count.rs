@@ -5,9 +5,9 @@ use keyloom::{CountQuery, Value, item_to_json};
 use keyloom_model::{Count, CountId, Entity, EntityId, FieldId, Grantees, Model};
 
 use super::super::call::{Call, Reply, bad_parameter, cut};
+use super::super::field_value::value;
 use super::super::openapi::{Answer, Description, Group, PathValues, of_list, spoken};
 use super::super::operation::{Access, Action, Operation, Running};
-use super::super::parameters::value;
 use super::super::problem::Problem;
 use super::super::reserved::{CURSOR, LIMIT};
 use super::super::role::Role;

@@ -6,11 +6,11 @@ use keyloom_model::{Board, Entity, Field, FieldId, FieldType, Ranking};
 use serde_json::{Value as Json, json};
 
 use super::super::call::{Call, Reply, bad_parameter, cut};
+use super::super::field_value::value;
 use super::super::openapi::{
     Form, Location, Parameter, PathValue, Values, explained, id, object, one_value, schema, spoken,
     with_article,
 };
-use super::super::parameters::value;
 use super::super::problem::{Kind, Problem};
 
 /// The values of `by`, from the path and the query.
