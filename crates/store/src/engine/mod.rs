@@ -50,6 +50,7 @@ mod scrub_report;
 mod set_apply;
 mod set_read;
 mod shared;
+mod source;
 mod stop;
 mod tree;
 mod tree_damage;

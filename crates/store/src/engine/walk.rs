@@ -1,21 +1,16 @@
 //! Queries and scans: one page of the rows of a table or index.
 
-use keyloom_value::{Condition, Item, KeyBytes};
+use keyloom_value::{Condition, Item};
 
 use crate::index::reads_table;
 use crate::limits::PAGE_BYTES_MAX;
-use crate::segment::segment_of;
 use crate::slice::Interrupt;
-use crate::{
-    Direction, Error, IndexProjection, IndexSpec, KeySchema, Page, Query, Scan, Segment, Select,
-    validate,
-};
+use crate::{Direction, Error, Page, Query, Scan, Segment, Select, validate};
 
-use super::format::{
-    BuildState, Malformed, NameCache, SpaceId, TableRecord, is_size_alone, item_size,
-};
+use super::format::{Malformed, NameCache, item_size};
 use super::key_range::row_range;
 use super::rows_mut::RowGuard;
+use super::source::Source;
 use super::tree::RowRange;
 use super::view::View;
 
@@ -58,14 +53,6 @@ pub(crate) fn scan(view: &View, scan: &Scan, interrupt: &Interrupt) -> Result<Pa
     walk.page(range, interrupt)
 }
 
-/// The table or index that is read.
-struct Source<'a> {
-    view: &'a View,
-    table: &'a TableRecord,
-    index: Option<&'a IndexSpec>,
-    space: SpaceId,
-}
-
 struct Walk<'a> {
     source: Source<'a>,
     start: Option<&'a Item>,
@@ -74,76 +61,6 @@ struct Walk<'a> {
     limit: Option<u32>,
     filter: Option<&'a Condition>,
     select: &'a Select,
-}
-
-impl<'a> Source<'a> {
-    fn of(view: &'a View, table: &'a TableRecord, index: Option<usize>) -> Result<Self, Error> {
-        let Some(index) = index.and_then(|index| table.spec.indexes.get(index)) else {
-            return Ok(Source { view, table, index: None, space: table.space });
-        };
-        let rows = table.index_rows(&index.name).filter(|r| r.build == BuildState::Complete);
-        match rows {
-            Some(rows) => Ok(Source { view, table, index: Some(index), space: rows.space }),
-            None => Err(Error::IndexBuilding {
-                table: table.spec.name.clone(),
-                index: index.name.clone(),
-            }),
-        }
-    }
-
-    fn schema(&self) -> &KeySchema {
-        self.index.map_or(&self.table.spec.key, |index| &index.key)
-    }
-
-    /// Returns the row of an item with these key attributes.
-    fn row(&self, item: &Item) -> Result<Vec<u8>, Error> {
-        let mut row = self.space.row(self.schema().encode(item)?.as_bytes());
-        if self.index.is_some() {
-            row.extend_from_slice(self.table.spec.key.encode(item)?.as_bytes());
-        }
-        Ok(row)
-    }
-
-    /// Returns the key attributes of a row.
-    fn key(&self, row: &[u8]) -> Result<Item, Error> {
-        let malformed = || self.view.malformed(Malformed("a row has a malformed key"));
-        let (_, key) = SpaceId::split(row).map_err(|_| malformed())?;
-        let values = KeyBytes::decode(key).map_err(|_| malformed())?;
-        let table_key = self.index.map(|_| self.table.spec.key.attributes()).into_iter().flatten();
-        let attributes = self.schema().attributes().chain(table_key);
-        Ok(attributes.map(|attribute| attribute.name.clone()).zip(values).collect())
-    }
-
-    /// Returns the part of the item that a row holds. In an index that projects only keys, that is
-    /// the row's key.
-    fn projected(&self, row: &[u8], value: &[u8], names: &mut NameCache) -> Result<Item, Error> {
-        let keeps_keys = |index: &IndexSpec| index.projection == IndexProjection::Keys;
-        match self.index.is_some_and(keeps_keys) && is_size_alone(value) {
-            true => self.key(row),
-            false => self.view.decode(value, names),
-        }
-    }
-
-    /// Returns the table's item for a row of the index.
-    fn table_item(&self, row: &[u8]) -> Result<Item, Error> {
-        let malformed = || self.view.malformed(Malformed("a row of an index has no item"));
-        let (_, mut key) = SpaceId::split(row).map_err(|_| malformed())?;
-        for _ in self.schema().attributes() {
-            key = KeyBytes::skip_part(key).map_err(|_| malformed())?;
-        }
-        self.view.item(self.table.space, key)?.ok_or_else(malformed)
-    }
-
-    /// Returns the segment of a row.
-    fn segment(&self, row: &[u8], of: u32) -> Result<u32, Error> {
-        let malformed = || self.view.malformed(Malformed("a row has a malformed key"));
-        let (_, key) = SpaceId::split(row).map_err(|_| malformed())?;
-        let mut rest = key;
-        for _ in &self.schema().partition {
-            rest = KeyBytes::skip_part(rest).map_err(|_| malformed())?;
-        }
-        Ok(segment_of(&key[..key.len() - rest.len()], of))
-    }
 }
 
 /// The outcome of a row.
@@ -233,11 +150,11 @@ impl<'a> Building<'a> {
             return Ok(if self.skipped < SKIPPED_ROWS_MAX { Step::Skipped } else { Step::Last });
         }
         let table_item = match self.reads_table {
-            true => Some(self.walk.source.table_item(row)?),
+            true => Some(self.walk.source.table_item(row, &mut self.names)?),
             false => None,
         };
         let bytes = match &table_item {
-            Some(item) => item.size() as u64,
+            Some((_, bytes)) => *bytes,
             None => item_size(value).map_err(|why| view.malformed(why))?,
         };
         if self.page.scanned > 0 && self.page.scanned_bytes + bytes > PAGE_BYTES_MAX as u64 {
@@ -245,7 +162,7 @@ impl<'a> Building<'a> {
         }
         self.page.scanned += 1;
         self.page.scanned_bytes += bytes;
-        self.take(row, value, table_item)?;
+        self.take(row, value, table_item.map(|(item, _)| item))?;
         let limit = self.walk.limit.map(u64::from);
         Ok(if limit == Some(self.page.scanned) { Step::Last } else { Step::Taken })
     }
