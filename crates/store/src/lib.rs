@@ -11,7 +11,8 @@
 //!
 //! Besides items, a table can have [`Sets`] of ordinals, which are changed in the same
 //! transactions, and columns ([`ColumnSpec`]) that sort ordinals. Not every store has them: see
-//! [`Read::sets`].
+//! [`Read::sets`]. Nor can every store read items through an index in one call: see
+//! [`Read::indexed_items`].
 //!
 //! Requests are plain data ([`Put`], [`Query`], [`TransactWrite`], …), and so are table definitions
 //! ([`TableSpec`]). An invalid request is refused with an [`Invalid`] that names the rule.
@@ -67,6 +68,7 @@ mod disk;
 mod engine;
 mod error;
 mod index;
+mod indexed;
 mod invalid;
 mod limits;
 mod members;
@@ -97,6 +99,7 @@ pub use engine::{
     Scrub, Scrubbed, Status,
 };
 pub use error::{CancelReason, Damage, Error, Failure, Refusal};
+pub use indexed::{IndexedItems, ItemsPage, ReadItems};
 pub use invalid::Invalid;
 pub use members::Members;
 pub use memory::MemoryStore;

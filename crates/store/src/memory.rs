@@ -2,6 +2,7 @@
 //! Every read scans every item. Tests compare the engine with it.
 
 mod column;
+mod indexed;
 mod page;
 mod set;
 mod state;

@@ -6,9 +6,9 @@ use keyloom_value::Item;
 
 use crate::limits::GLOBAL_INDEXES_MAX;
 use crate::{
-    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Get, Page, Put, Query,
-    ReadChanges, Scan, SeqNo, Sets, Shard, TableDescription, TableName, TableSpec, TransactGet,
-    TransactWrite, UpdateItem,
+    Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Delete, Get, IndexedItems,
+    Page, Put, Query, ReadChanges, Scan, SeqNo, Sets, Shard, TableDescription, TableName,
+    TableSpec, TransactGet, TransactWrite, UpdateItem,
 };
 
 /// Reading: a store, each call at its own point in time, or a snapshot.
@@ -37,6 +37,10 @@ pub trait Read: Send + Sync {
     fn transact_get(&self, transaction: TransactGet) -> Answer<'_, Vec<Option<Item>>>;
     /// Returns the sets of the store, if it supports them.
     fn sets(&self) -> Option<&dyn Sets> {
+        None
+    }
+    /// Returns the store's reads through indexes, if it supports them.
+    fn indexed_items(&self) -> Option<&dyn IndexedItems> {
         None
     }
     /// The point in time that all calls read, in a snapshot: the sequence number after every change

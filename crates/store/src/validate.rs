@@ -15,7 +15,7 @@ mod write;
 
 pub(crate) use batch::{batch_get, batch_write};
 pub(crate) use item::{item, key_parts, key_value};
-pub(crate) use read::{query, scan};
+pub(crate) use read::{beginning_with, query, read_items, scan};
 pub(crate) use set::{list_sets, read_column, read_set, set_bytes};
 pub(crate) use table::{alteration, table_spec};
 pub(crate) use transaction::{transact_get, transact_write, transaction_bytes};

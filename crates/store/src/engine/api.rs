@@ -13,9 +13,9 @@ use crate::limits::OWN_GLOBAL_INDEXES_MAX;
 use crate::slice::{Interrupt, interruptible, leave_interrupting, yield_point};
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, ColumnPart, Damage, Delete,
-    Error, Get, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SeqNo,
-    SetName, SetPart, SetSize, Sets, Shard, Store, TableDescription, TableName, TableSpec, Time,
-    TransactGet, TransactWrite, UpdateItem,
+    Error, Get, IndexedItems, ItemsPage, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn,
+    ReadItems, ReadSet, Scan, SeqNo, SetName, SetPart, SetSize, Sets, Shard, Store,
+    TableDescription, TableName, TableSpec, Time, TransactGet, TransactWrite, UpdateItem,
 };
 
 use super::backup::{self, CopyProgress, OnProgress};
@@ -407,6 +407,16 @@ impl Read for Engine {
 
     fn sets(&self) -> Option<&dyn Sets> {
         Some(self)
+    }
+
+    fn indexed_items(&self) -> Option<&dyn IndexedItems> {
+        Some(self)
+    }
+}
+
+impl IndexedItems for Engine {
+    fn read_items(&self, read: ReadItems) -> Answer<'_, ItemsPage> {
+        self.read_long(move |view, interrupt| view.items_of_index(&read, interrupt))
     }
 }
 

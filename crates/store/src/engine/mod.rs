@@ -27,6 +27,7 @@ mod fingerprint;
 mod format;
 mod found_damage;
 mod increment;
+mod indexed_read;
 mod key_range;
 mod log;
 mod log_pins;

@@ -7,8 +7,9 @@ use keyloom_value::Item;
 use crate::limits::BATCH_GET_BYTES_MAX;
 use crate::slice::Interrupt;
 use crate::{
-    Answer, BatchGet, BatchGot, Error, Get, IndexDescription, IndexState, Page, Query, Read, Scan,
-    SeqNo, Sets, TableDescription, TableName, TransactGet, validate,
+    Answer, BatchGet, BatchGot, Error, Get, IndexDescription, IndexState, IndexedItems, ItemsPage,
+    Page, Query, Read, ReadItems, Scan, SeqNo, Sets, TableDescription, TableName, TransactGet,
+    validate,
 };
 
 use super::feed;
@@ -49,8 +50,18 @@ impl Read for View {
         Some(self)
     }
 
+    fn indexed_items(&self) -> Option<&dyn IndexedItems> {
+        Some(self)
+    }
+
     fn as_of(&self) -> Option<SeqNo> {
         Some(feed::end_of(self.applied))
+    }
+}
+
+impl IndexedItems for View {
+    fn read_items(&self, read: ReadItems) -> Answer<'_, ItemsPage> {
+        Box::pin(ready(self.items_of_index(&read, &Interrupt::never())))
     }
 }
 

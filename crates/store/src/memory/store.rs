@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use keyloom_value::Item;
 
 use super::state::State;
-use super::{column, page, set};
+use super::{column, indexed, page, set};
 use crate::limits::OWN_GLOBAL_INDEXES_MAX;
 use crate::signal::Signal;
 use crate::{
     Alteration, Answer, BatchGet, BatchGot, BatchWrite, ChangePage, Clock, ColumnPart, Delete, Get,
-    ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadSet, Scan, SeqNo, SetName,
-    SetPart, SetSize, Sets, Shard, Store, TableDescription, TableName, TableSpec, Time,
-    TransactGet, TransactWrite, UpdateItem,
+    IndexedItems, ItemsPage, ListSets, Page, Put, Query, Read, ReadChanges, ReadColumn, ReadItems,
+    ReadSet, Scan, SeqNo, SetName, SetPart, SetSize, Sets, Shard, Store, TableDescription,
+    TableName, TableSpec, Time, TransactGet, TransactWrite, UpdateItem,
 };
 
 /// A store in memory that is obviously correct.
@@ -88,6 +88,16 @@ impl Read for MemoryStore {
 
     fn sets(&self) -> Option<&dyn Sets> {
         Some(self)
+    }
+
+    fn indexed_items(&self) -> Option<&dyn IndexedItems> {
+        Some(self)
+    }
+}
+
+impl IndexedItems for MemoryStore {
+    fn read_items(&self, read: ReadItems) -> Answer<'_, ItemsPage> {
+        Box::pin(async move { indexed::read(self.state().table(&read.table)?, &read) })
     }
 }
 

@@ -1,6 +1,6 @@
 //! Queries and scans.
 
-use keyloom_value::{Condition, Name};
+use keyloom_value::{Condition, KeyTest, Name, Value};
 
 use super::condition::{condition, condition_names};
 use super::key_range::{KeyRange, key_range};
@@ -8,8 +8,8 @@ use super::start_key;
 use crate::index::projects;
 use crate::limits::SEGMENTS_MAX;
 use crate::{
-    Error, IndexName, IndexProjection, IndexScope, IndexSpec, Invalid, KeySchema, Query, Scan,
-    Segment, Select, TableSpec,
+    Error, IndexName, IndexProjection, IndexScope, IndexSpec, Invalid, KeySchema, Query, ReadItems,
+    Scan, Segment, Select, TableSpec,
 };
 
 /// Checks a query; returns the range it reads, and the position of its index in `spec.indexes`.
@@ -28,6 +28,30 @@ pub(crate) fn query(spec: &TableSpec, query: &Query) -> Result<(KeyRange, Option
         start_key::in_range(schema, &query.key, start)?;
     }
     Ok((range, position))
+}
+
+/// Checks a read through an index; returns the range it reads, and the position of the index in
+/// `spec.indexes`.
+pub(crate) fn read_items(spec: &TableSpec, read: &ReadItems) -> Result<(KeyRange, usize), Error> {
+    limit(Some(read.limit))?;
+    let missing = || Error::IndexNotFound { table: spec.name.clone(), index: read.index.clone() };
+    let position = index_position(spec, Some(&read.index))?.ok_or_else(missing)?;
+    let schema = &spec.indexes[position].key;
+    let range = key_range(schema, &read.key)?;
+    let Some(prefix) = read.prefixes.first() else { return Ok((range, position)) };
+    if let Some(sort) = schema.sort.first() {
+        // Fails if the key condition tests the sort key too.
+        key_range(schema, &read.key.clone().and(&sort.name, beginning_with(prefix)))?;
+    } else if let Some(partition) = schema.partition.first() {
+        let why = "the index has no sort key that could begin with bytes";
+        return Err(Invalid::KeyCondition { attribute: partition.name.clone(), why }.into());
+    }
+    Ok((range, position))
+}
+
+/// The test of a sort key, which is bytes, for a prefix.
+pub(crate) fn beginning_with(prefix: &[u8]) -> KeyTest {
+    KeyTest::BeginsWith(Value::B(prefix.to_vec()))
 }
 
 /// Checks a scan; returns the position of its index in `spec.indexes`.

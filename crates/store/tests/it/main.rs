@@ -18,6 +18,7 @@ mod forks;
 mod histories;
 mod increments;
 mod index_build;
+mod indexed_items;
 mod kill;
 mod linearizability;
 mod memory;
