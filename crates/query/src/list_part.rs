@@ -1,13 +1,13 @@
 //! The part of a list that is left to read for a page: its index rows, in one direction, of all shards.
 
 use keyloom_model::{Slot, Unreadable, attribute};
-use keyloom_store::Direction;
+use keyloom_store::{Direction, ItemsPage};
 use keyloom_value::{Item, KeyBytes, Name, Value};
 
 use crate::bound::PageBound;
 use crate::error::unreadable;
 use crate::fetch::{RawKey, Rows, take_bytes};
-use crate::partition::{MergedPage, MergedRequest, Partition, share};
+use crate::partition::{IndexRows, ItemsRequest, MergedPage, MergedRequest, Partition, share};
 use crate::span::Span;
 use crate::{Budget, Error, ReadCost};
 
@@ -85,6 +85,20 @@ impl<'p> ListPart<'p> {
             page.items.dedup_by_key(position);
         }
         Ok(page)
+    }
+
+    /// Reads the first entities of what is left, with their index rows; none if the store cannot do
+    /// that in one call.
+    pub(crate) async fn read_items(
+        &self,
+        (rows, limit): (Rows<'_>, usize),
+        bytes_max: u64,
+        cost: &mut ReadCost,
+    ) -> Result<Option<ItemsPage>, Error> {
+        let [partition] = &self.partitions[..] else { return Ok(None) };
+        let (rows_of_index, direction) = (IndexRows::In(&self.span), self.direction);
+        let request = ItemsRequest { partition, rows: rows_of_index, direction, limit, bytes_max };
+        request.read(rows, cost).await
     }
 
     /// Whether an own row is in the list, at a position. That alone decides: the index may lag behind.

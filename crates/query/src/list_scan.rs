@@ -2,7 +2,7 @@
 //! strategy ends in [`ListScan::fetch`], which decides by own rows what is on the page.
 
 use keyloom_model::{FieldId, FieldOrigin, Image, OwnRow};
-use keyloom_store::{Members, yield_point};
+use keyloom_store::{ItemsPage, Members, yield_point};
 use keyloom_value::Item;
 
 use crate::bound::PageBound;
@@ -125,6 +125,18 @@ impl<'s> ListScan<'s> {
         usize::try_from(left).unwrap_or(usize::MAX)
     }
 
+    /// How many more bytes the budget allows.
+    pub(crate) fn bytes_left(&self) -> u64 {
+        self.request.budget.bytes.saturating_sub(self.state.cost.bytes)
+    }
+
+    /// Reads the first entities of what is left, with their index rows; none if the store cannot do
+    /// that in one call.
+    pub(crate) async fn items(&mut self, limit: usize) -> Result<Option<ItemsPage>, Error> {
+        let (of, bytes_max) = ((self.reader.rows(), limit), self.bytes_left());
+        self.part.read_items(of, bytes_max, &mut self.state.cost).await
+    }
+
     /// Reads index rows of what is left, in the direction of the page; see [`ListPart::read`].
     pub(crate) async fn page(&mut self, limit: usize) -> Result<MergedPage, Error> {
         let (of, budget) = ((self.reader.rows(), limit), self.request.budget);
@@ -139,30 +151,43 @@ impl<'s> ListScan<'s> {
             let fetched = self.reader.rows().fetch(&keys, bytes_max, &mut self.state.cost).await?;
             let is_read = |fetched: &&Fetched| !matches!(fetched, Fetched::Unread);
             let read = fetched.iter().take_while(is_read).count();
-            let mut rows = Vec::new();
+            let mut rows = Vec::with_capacity(read);
             for (entry, fetched) in entries.iter().zip(fetched).take(read) {
-                yield_point().await;
                 match fetched {
-                    Fetched::Row(row) if self.part.has(&row, &entry.position) => {
-                        rows.push(read_own(self.reader.layout, row)?);
-                    }
+                    Fetched::Row(row) if self.part.has(&row, &entry.position) => rows.push(row),
                     Fetched::Row(_) | Fetched::Gone | Fetched::Unread => {}
                 }
             }
-            rows.retain(|row| !row.pending.is_empty() || self.passes(&row.image));
-            let Some(seen) = self.state.settle(self.reader, rows).await? else {
-                self.is_stale |= self.end.is_some();
+            if self.decide(rows).await? == Verdict::ReadAgain {
                 continue;
-            };
-            let is_here = |row: &OwnRow| row.pending.is_empty() || self.is_listed(row);
-            let seen: Vec<OwnRow> = seen.into_iter().flatten().filter(is_here).collect();
-            self.found.extend(seen);
+            }
             if let Some(last) = entries[..read].last() {
                 self.pass(last.position.clone());
             }
             return Ok(read);
         }
         Err(Error::Unanswered { rows: keys.len() })
+    }
+
+    /// Decides by own rows of the list which entities are on the page. They must be read again if a
+    /// deletion that takes something from them has turned out to have happened.
+    pub(crate) async fn decide(&mut self, rows: Vec<Item>) -> Result<Verdict, Error> {
+        let mut own = Vec::with_capacity(rows.len());
+        for row in rows {
+            yield_point().await;
+            let row = read_own(self.reader.layout, row)?;
+            if !row.pending.is_empty() || self.passes(&row.image) {
+                own.push(row);
+            }
+        }
+        let Some(seen) = self.state.settle(self.reader, own).await? else {
+            self.is_stale |= self.end.is_some();
+            return Ok(Verdict::ReadAgain);
+        };
+        let is_here = |row: &OwnRow| row.pending.is_empty() || self.is_listed(row);
+        let seen: Vec<OwnRow> = seen.into_iter().flatten().filter(is_here).collect();
+        self.found.extend(seen);
+        Ok(Verdict::Valid)
     }
 
     /// Whether an entity that may have lost a reference to a deletion is still in the list and passes

@@ -8,9 +8,9 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use keyloom_store::{
-    Answer, BatchGet, BatchGot, ColumnPart, Consistency, Get, ListSets, Page, Query, Read,
-    ReadColumn, ReadSet, Scan, SeqNo, SetName, SetPart, SetSize, Sets, TableDescription, TableName,
-    TransactGet,
+    Answer, BatchGet, BatchGot, ColumnPart, Consistency, Get, IndexedItems, ItemsPage, ListSets,
+    Page, Query, Read, ReadColumn, ReadItems, ReadSet, Scan, SeqNo, SetName, SetPart, SetSize,
+    Sets, TableDescription, TableName, TransactGet,
 };
 use keyloom_value::Item;
 
@@ -167,6 +167,29 @@ impl<S: Read + ?Sized> Read for Metered<S> {
 
     fn sets(&self) -> Option<&dyn Sets> {
         self.store.sets().map(|_| self as &dyn Sets)
+    }
+
+    fn indexed_items(&self) -> Option<&dyn IndexedItems> {
+        self.store.indexed_items().map(|_| self as &dyn IndexedItems)
+    }
+}
+
+/// On DynamoDB it is a query and a batch of gets, and both are noted.
+impl<S: Read + ?Sized> IndexedItems for Metered<S> {
+    fn read_items(&self, read: ReadItems) -> Answer<'_, ItemsPage> {
+        Box::pin(async move {
+            let Some(store) = self.store.indexed_items() else { return Ok(ItemsPage::default()) };
+            let index = Some(read.index.to_string());
+            let page = store.read_items(read).await?;
+            let (rows, bytes) = (page.rows(), page.row_bytes);
+            let half_units = units(bytes) * halves(Consistency::Eventual);
+            self.note(StoreRead { call: "query", index, rows, bytes, half_units });
+            let sizes: Vec<u64> = page.items.iter().map(size).collect();
+            if !sizes.is_empty() {
+                self.note_rows("batch get", halves(Consistency::Strong), &sizes);
+            }
+            Ok(page)
+        })
     }
 }
 

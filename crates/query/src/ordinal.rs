@@ -5,11 +5,11 @@ use std::ops::RangeInclusive;
 
 use keyloom_model::{EntityId, Matching, OwnRow, Unreadable, attribute, ordinal_of};
 use keyloom_store::Direction;
-use keyloom_value::{KeyBytes, Value};
+use keyloom_value::{Item, KeyBytes, Value};
 
 use crate::error::unreadable;
 use crate::fetch::{RawKey, read_own};
-use crate::partition::Partition;
+use crate::partition::{IndexRows, ItemsRequest, Partition};
 use crate::span::Span;
 use crate::{Error, ReadCost, Reader};
 
@@ -24,6 +24,14 @@ pub(crate) struct OrdinalKey {
     pub(crate) key: RawKey,
     /// Its position in the list by ordinal, which is also that in lists of that order.
     pub(crate) position: Vec<u8>,
+}
+
+/// Entities that were read by their ordinals.
+pub(crate) struct OrdinalItems {
+    /// Their positions in the list by ordinal, and their own rows.
+    pub(crate) items: Vec<(Vec<u8>, Item)>,
+    /// Whether none is left.
+    pub(crate) is_complete: bool,
 }
 
 /// The entities of a kind by their ordinals; of one tenant, if the kind has tenants.
@@ -46,6 +54,31 @@ impl Ordinals<'_> {
             Matching::Sets | Matching::Rows => self.keys_by_index(ordinals, cost).await,
             Matching::Chunks => self.keys_by_row(ordinals, cost).await,
         }
+    }
+
+    /// Reads the entities that have these ordinals, which are in the order of reading, with their keys;
+    /// none if the store cannot do that in one call.
+    pub(crate) async fn items(
+        &self,
+        ordinals: &[u64],
+        (direction, bytes_max): (Direction, u64),
+        cost: &mut ReadCost,
+    ) -> Result<Option<OrdinalItems>, Error> {
+        let layout = self.reader.layout;
+        let slot = match layout.matching() {
+            Matching::Sets | Matching::Rows => layout.ordinals().slot(self.entity),
+            Matching::Chunks => None,
+        };
+        let Some(slot) = slot.filter(|_| !ordinals.is_empty()) else { return Ok(None) };
+        let key = layout.ordinals().partition(self.entity, self.tenant);
+        let partition = &Partition::of_slot(slot, key.as_bytes())?;
+        let rows = IndexRows::Beginning(ordinals.iter().copied().map(ordinal_key).collect());
+        let limit = usize::MAX;
+        let request = ItemsRequest { partition, rows, direction, limit, bytes_max };
+        let Some(page) = request.read(self.reader.rows(), cost).await? else { return Ok(None) };
+        let placed = |item| Ok((partition.sort_of(&item)?.to_vec(), item));
+        let items = page.items.into_iter().map(placed).collect::<Result<_, Error>>()?;
+        Ok(Some(OrdinalItems { items, is_complete: page.next.is_none() }))
     }
 
     /// By the index of ordinals: adjacent ones are one read.

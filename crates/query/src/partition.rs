@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use futures_util::future::try_join_all;
 use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_model::{Slot, Unreadable};
-use keyloom_store::{Consistency, Direction, IndexName, Page, Query, TableName};
+use keyloom_store::{
+    Consistency, Direction, IndexName, ItemsPage, Page, Query, ReadItems, TableName,
+};
 use keyloom_value::{Item, KeyBytes, KeyCondition, Name, Value};
 
 use crate::error::unreadable;
@@ -58,6 +60,15 @@ impl<'p> Partition<'p> {
     pub(crate) fn sort_of<'r>(&self, row: &'r Item) -> Result<&'r [u8], Error> {
         let wrong = || unreadable(row, Unreadable { attribute: SORT });
         row.get(self.sort.as_str()).and_then(Value::as_b).ok_or_else(wrong)
+    }
+
+    /// The condition for rows with these sort keys.
+    fn key_condition(&self, span: &Span) -> KeyCondition {
+        let key = KeyCondition::equal(&self.attribute, self.key.to_vec());
+        match span.test() {
+            Some(test) => key.and(&self.sort, test),
+            None => key,
+        }
     }
 
     /// Whether a row is in this partition, at a sort key.
@@ -156,6 +167,51 @@ impl MergedRequest<'_> {
     }
 }
 
+/// A request for the entities that rows of an index lead to, with those rows.
+pub(crate) struct ItemsRequest<'r> {
+    pub(crate) partition: &'r Partition<'r>,
+    pub(crate) rows: IndexRows<'r>,
+    pub(crate) direction: Direction,
+    /// How many entities to read, at most.
+    pub(crate) limit: usize,
+    /// How much to read of them: the last is the one with which it is reached.
+    pub(crate) bytes_max: u64,
+}
+
+/// Which rows of a partition of an index.
+pub(crate) enum IndexRows<'r> {
+    /// Those with sort keys in a span.
+    In(&'r Span),
+    /// Those whose sort keys begin with one of these, in the order of reading.
+    Beginning(Vec<Vec<u8>>),
+}
+
+impl ItemsRequest<'_> {
+    /// Reads items, and adds what it read to the cost. None if the store cannot do it in one call.
+    pub(crate) async fn read(
+        self,
+        rows: Rows<'_>,
+        cost: &mut ReadCost,
+    ) -> Result<Option<ItemsPage>, Error> {
+        let ItemsRequest { partition, rows: wanted, direction, limit, bytes_max } = self;
+        let (Some(store), Some(index)) = (rows.store.indexed_items(), &partition.index) else {
+            return Ok(None);
+        };
+        let (key, prefixes) = match wanted {
+            IndexRows::In(span) if span.is_empty => return Ok(Some(ItemsPage::default())),
+            IndexRows::In(span) => (partition.key_condition(span), vec![]),
+            IndexRows::Beginning(prefixes) => (partition.key_condition(&Span::ALL), prefixes),
+        };
+        let limit = u32::try_from(limit).unwrap_or(u32::MAX);
+        let (table, index) = (rows.table.clone(), index.clone());
+        let read = ReadItems { table, index, key, prefixes, direction, limit, bytes_max };
+        let page = store.read_items(read).await?;
+        cost.rows += page.rows() + page.items.len() as u64;
+        cost.bytes += page.row_bytes + page.item_bytes;
+        Ok(Some(page))
+    }
+}
+
 impl PageRequest<'_> {
     /// Reads one page, and adds what it read to the cost.
     pub(crate) async fn read(self, rows: Rows<'_>, cost: &mut ReadCost) -> Result<Page, Error> {
@@ -163,12 +219,7 @@ impl PageRequest<'_> {
         if span.is_empty {
             return Ok(Page::default());
         }
-        let key = KeyCondition::equal(&partition.attribute, partition.key.to_vec());
-        let key = match span.test() {
-            Some(test) => key.and(&partition.sort, test),
-            None => key,
-        };
-        let mut query = Query::new(rows.table, key);
+        let mut query = Query::new(rows.table, partition.key_condition(span));
         if partition.index.is_some() {
             // DynamoDB's global indexes take no other. What they return is checked against the
             // table, which is read strongly.

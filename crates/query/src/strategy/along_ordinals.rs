@@ -8,6 +8,7 @@ use crate::list_part::Entry;
 use crate::list_scan::ListScan;
 use crate::nodes::NodeRef;
 use crate::ordinal::OrdinalKey;
+use crate::visible::{ATTEMPTS_MAX, Verdict};
 use crate::{End, Error};
 
 /// The matches of a list that is in order of creation.
@@ -83,8 +84,38 @@ impl AlongOrdinals {
     }
 }
 
+/// Fetches the entities with these ordinals, in this order, in one call; false if not all were fetched,
+/// none if the store cannot.
+async fn fetch_at_once(scan: &mut ListScan<'_>, ordinals: &[u64]) -> Result<Option<bool>, Error> {
+    for _ in 0..ATTEMPTS_MAX {
+        let (how, by) = ((scan.part.direction, scan.bytes_left()), scan.ordinals());
+        let Some(read) = by.items(ordinals, how, &mut scan.state.cost).await? else {
+            return Ok(None);
+        };
+        let last = read.items.last().map(|(position, _)| position.clone());
+        let listed = read.items.into_iter().filter(|(position, row)| scan.part.has(row, position));
+        let rows = listed.map(|(_, row)| row).collect();
+        if scan.decide(rows).await? == Verdict::ReadAgain {
+            continue;
+        }
+        match (last, ordinals.last()) {
+            (Some(last), _) => scan.pass(last),
+            // Entities that are gone are decided on too.
+            (None, Some(last)) => {
+                scan.pass_bound(PageBound::behind_ordinal(*last, scan.part.direction));
+            }
+            (None, None) => {}
+        }
+        return Ok(Some(read.is_complete));
+    }
+    Err(Error::Unanswered { rows: ordinals.len() })
+}
+
 /// Fetches the entities with these ordinals, in this order; false if not all were fetched.
 async fn fetch_ordinals(scan: &mut ListScan<'_>, ordinals: &[u64]) -> Result<bool, Error> {
+    if let Some(is_complete) = fetch_at_once(scan, ordinals).await? {
+        return Ok(is_complete);
+    }
     let mut ascending = ordinals.to_vec();
     ascending.sort_unstable();
     let mut keys = scan.ordinals().keys(&ascending, &mut scan.state.cost).await?;

@@ -1,8 +1,12 @@
 //! Along the list, fetching each entity. The only strategy without posting lists.
 
+use keyloom_store::ItemsPage;
+use keyloom_value::Item;
+
 use crate::fetch::BATCH_MAX;
 use crate::list_part::Entry;
 use crate::list_scan::ListScan;
+use crate::visible::{ATTEMPTS_MAX, Verdict};
 use crate::{End, Error};
 
 /// Whether more can follow what was read.
@@ -44,12 +48,36 @@ async fn look_ahead(scan: &mut ListScan<'_>) -> Result<End, Error> {
     Ok(end)
 }
 
+/// Reads index rows and the entities they lead to in one call; none if the store cannot.
+async fn step_at_once(scan: &mut ListScan<'_>, wanted: usize) -> Result<Option<Rest>, Error> {
+    for _ in 0..ATTEMPTS_MAX {
+        let Some(ItemsPage { items, next, .. }) = scan.items(wanted).await? else {
+            return Ok(None);
+        };
+        let position = |row: &Item| Ok::<_, Error>(scan.part.position(row)?.to_vec());
+        let last = items.last().map(position).transpose()?;
+        let follower = next.as_ref().map(position).transpose()?;
+        if scan.decide(items).await? == Verdict::ReadAgain {
+            continue;
+        }
+        if let Some(last) = last {
+            scan.pass(last);
+        }
+        scan.follower = follower.map(|position| scan.behind(position));
+        return Ok(Some(if next.is_some() { Rest::Maybe } else { Rest::Nothing }));
+    }
+    Err(Error::Unanswered { rows: wanted })
+}
+
 /// Reads one page of the index and the entities it leads to.
 async fn step(scan: &mut ListScan<'_>) -> Result<Rest, Error> {
     // An entity costs two rows: one of the index and its own.
     let affordable = scan.request.budget.rows.saturating_sub(scan.state.cost.rows) / 2;
     let affordable = usize::try_from(affordable).unwrap_or(usize::MAX).max(1);
     let wanted = scan.wanted().min(affordable);
+    if let Some(rest) = step_at_once(scan, wanted).await? {
+        return Ok(rest);
+    }
     // One more, to know whether more follow.
     let page = scan.page(wanted + 1).await?;
     let rest = match page.last {

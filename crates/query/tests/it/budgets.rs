@@ -1,13 +1,14 @@
 //! Every call is bounded, reports what it has read, and makes progress.
 
 use keyloom_model::Image;
-use keyloom_query::{Budget, End, Error, ListRequest, Reader};
+use keyloom_query::{Budget, End, Error, Filters, ListRequest, Reader};
 use keyloom_store::Direction;
+use keyloom_value::{Item, Value};
 use pollster::FutureExt;
 
 use crate::lists::{ids, pages};
 use crate::rig::{NOW_MS, Rig};
-use crate::watched::Watched;
+use crate::watched::{Indexed, Watched};
 
 const MODEL: &str = r#"
     [entity.task]
@@ -83,9 +84,15 @@ fn byte_budget_ends_a_page() {
         let budget = Budget { bytes: 500_000, ..Budget::STANDARD };
         let pages = pages(rig, &ranked(rig, 150, budget));
         assert_eq!(ids(&pages), expected(0..150));
-        assert_eq!(pages.iter().map(|page| page.rows.len()).collect::<Vec<_>>(), [100, 50]);
+        assert_eq!(pages.iter().map(|page| page.rows.len()).collect::<Vec<_>>(), [50, 50, 50]);
         assert_eq!(pages[0].end, End::Budget);
-        assert!(pages[0].read.bytes > 1_000_000);
+        // The last entity is the one with which the budget is reached.
+        assert!((500_000..511_000).contains(&pages[0].read.bytes), "{:?}", pages[0].read);
+        // A store that reads rows by their keys reads a batch of them.
+        let watched = Watched::new(&rig.store);
+        let reader = Reader { store: &watched, ..rig.reader() };
+        let page = reader.list(&ranked(rig, 150, budget), &rig.cursors, None).block_on().unwrap();
+        assert_eq!((page.rows.len(), page.end), (100, End::Budget));
     });
 }
 
@@ -103,6 +110,47 @@ fn page_costs_one_query_and_one_batch_per_100_rows() {
         }
         reader.get(&rig.key("task", "t001")).block_on().unwrap().unwrap();
         assert_eq!(watched.take_counts(), [1, 0, 0]);
+    });
+}
+
+/// Where the store can do that, entities are read with their index rows, and no more of either than
+/// are on the page.
+#[test]
+fn page_costs_one_read_through_the_index_however_long_it_is() {
+    Rig::each(&format!("{MODEL}fields.tags = \"tags = {{}}\"\nlist.all = {{}}"), |rig| {
+        let tagged = |number: i64| {
+            let mut task = task(rig, number, 9);
+            task.ordinal = u64::try_from(number).ok();
+            let tag = Item::from([("kind", if number % 3 == 0 { "odd" } else { "even" })]);
+            task.fields.insert("tags", Value::M(tag));
+            task
+        };
+        (0..250).for_each(|number| rig.put_with_postings(&tagged(number)));
+        let indexed = Indexed::new(&rig.store);
+        let reader = Reader { store: &indexed, ..rig.reader() };
+        let (entity, all) = rig.list("task", "all");
+        let kind = rig.layout.model().entity(entity).find_field("tags").unwrap();
+        let filters = Filters { entity: rig.layout.model().entity(entity), list: all };
+        let filter = filters.tag(kind, "kind", "odd").unwrap();
+        for limit in [1, 100, 250, 1_000] {
+            for filter in [None, Some(filter.clone())] {
+                let budget = Budget::STANDARD;
+                let list = if filter.is_some() { all } else { rig.list("task", "ranked").1 };
+                let matches = if filter.is_some() { 84 } else { 250 };
+                let request =
+                    ListRequest { limit, budget, filter, ..ListRequest::new(entity, list) };
+                let page = reader.list(&request, &rig.cursors, None).block_on().unwrap();
+                let found = page.rows.len();
+                assert_eq!(found, matches.min(limit as usize));
+                assert_eq!(page.next.is_some(), found < matches);
+                assert_eq!(
+                    indexed.take_count(),
+                    found.div_ceil(if list == all { 100 } else { 1_000 })
+                );
+                // An index row for each, and one beyond the page or two reads of the posting list.
+                assert!(page.read.rows <= 2 * found as u64 + 3, "{:?}", page.read);
+            }
+        }
     });
 }
 
