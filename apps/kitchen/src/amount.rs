@@ -26,7 +26,7 @@ impl Sum {
         Some(())
     }
 
-    /// The sum, rounded half up to six decimals if the division is not exact. None if it has more digits
+    /// The sum. A quotient that needs more digits than the amounts is rounded half up to six decimals. None if it has more digits
     /// than a number can hold.
     pub(crate) fn total(&self) -> Option<Number> {
         let mut denominator: i64 = 1;

@@ -110,7 +110,8 @@ fn repair_command(arguments: &ArgMatches, directory: &Path) -> String {
 fn format_summary(verified: Verified, is_json: bool) -> String {
     let Verified { rows, repaired, left, unchecked } = verified;
     if is_json {
-        let item = [("rows", rows), ("mended", repaired), ("left", left), ("unchecked", unchecked)];
+        let item =
+            [("rows", rows), ("repaired", repaired), ("left", left), ("unchecked", unchecked)];
         return item_to_json(&Item::from(item.map(|(name, n)| (name, Value::from(n))))) + "\n";
     }
     let unchecked = match unchecked {
@@ -122,6 +123,6 @@ fn format_summary(verified: Verified, is_json: bool) -> String {
 
 fn format_finding(finding: &str, is_json: bool) -> String {
     let item = json_to_item(finding.as_bytes()).ok().filter(|_| !is_json);
-    let text = item.and_then(|item| item.get("said").and_then(Value::as_s).map(str::to_owned));
+    let text = item.and_then(|item| item.get("message").and_then(Value::as_s).map(str::to_owned));
     text.unwrap_or_else(|| finding.to_owned()) + "\n"
 }

@@ -63,7 +63,7 @@ impl Operation for Import {
         if db.is_shared() && summary.created + summary.replaced > 0 {
             fold(&db).await?;
         }
-        // One that has stopped is repeated, once its line is mended.
+        // One that has stopped is repeated, once its line is corrected.
         let is_whole = summary.not_imported == 0 || self.on_problem == OnProblem::GoOn;
         if let Some(before) = before.filter(|_| is_whole && summary.created > 0)
             && let Err(why) = before.compact(summary.created, channel)

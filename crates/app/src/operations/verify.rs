@@ -22,7 +22,6 @@ pub struct Verified {
     /// Verified rows.
     pub rows: u64,
     /// Differences that were repaired.
-    #[serde(rename = "mended")]
     pub repaired: u64,
     /// Differences that remain.
     pub left: u64,
@@ -74,15 +73,15 @@ impl Verified {
 fn finding_line(finding: &Finding) -> String {
     let remedy = match (&finding.problem, finding.remedy) {
         (Problem::Unchecked { .. }, _) => "not checked",
-        (_, Remedy::Repaired) => "mended",
-        (_, Remedy::NotRequested) => "not asked",
-        (_, Remedy::Unrepairable) => "needs a person",
+        (_, Remedy::Repaired) => "repaired",
+        (_, Remedy::NotRequested) => "not requested",
+        (_, Remedy::Unrepairable) => "cannot be repaired",
         (_, Remedy::Changed) => "changed meanwhile",
     };
     item_to_json(&Item::from([
         ("entity", Value::from(finding.entity.as_str())),
         ("id", Value::from(finding.id.as_str())),
         ("remedy", Value::from(remedy)),
-        ("said", Value::from(finding.to_string())),
+        ("message", Value::from(finding.to_string())),
     ]))
 }

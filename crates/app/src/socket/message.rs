@@ -28,7 +28,6 @@ pub(super) struct Request {
 #[serde(rename_all = "lowercase")]
 pub(super) enum Message {
     /// Sent while the operation runs.
-    #[serde(rename = "told")]
     Report(Report),
     /// Sent at its end.
     Answer(Json),

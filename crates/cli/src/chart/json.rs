@@ -58,7 +58,7 @@ fn pattern(pattern: &Pattern) -> Value {
     if let Some(keeps) = pattern.keeps {
         item.insert("write_units", decimal(keeps));
     }
-    item.insert("question", pattern.query.as_str());
+    item.insert("query", pattern.query.as_str());
     item.insert("request", pattern.request.as_str());
     Value::M(item)
 }

@@ -29,11 +29,11 @@ fn facet_lists_show_what_they_cost_to_read_and_to_keep() {
             .as_array()
             .unwrap()
             .iter()
-            .filter(|read| read["question"].as_str().unwrap().contains(" filtered by "))
+            .filter(|read| read["query"].as_str().unwrap().contains(" filtered by "))
     });
     let reads: Vec<_> = reads.collect();
     let (further, first): (Vec<&serde_json::Value>, Vec<&serde_json::Value>) =
-        reads.iter().partition(|read| read["question"].as_str().unwrap().contains("each further"));
+        reads.iter().partition(|read| read["query"].as_str().unwrap().contains("each further"));
     assert!(!first.is_empty() && first.len() == further.len(), "{reads:?}");
     for (first, further) in first.into_iter().zip(further) {
         // A page of entities is read once; a further combination adds a page of index rows.
