@@ -26,6 +26,8 @@ VOLUME /data
 ENV KEYLOOM_DATA=/data KEYLOOM_LISTEN=0.0.0.0:8080 SSL_CERT_FILE=/etc/ssl/certs/ca-certificates.crt
 EXPOSE 8080
 STOPSIGNAL SIGTERM
+# Whether it is up, not whether it can write (`--ready`): orchestrators replace what is unhealthy, which
+# does not help with a full disk.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s \
     CMD ["/usr/local/bin/keyloom", "health", "http://127.0.0.1:8080"]
 ENTRYPOINT ["/usr/local/bin/keyloom"]

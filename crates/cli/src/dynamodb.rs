@@ -87,7 +87,7 @@ async fn serve(arguments: &ArgMatches) -> Result<(), String> {
     };
     endpoint.recover().await?;
     let app =
-        DynamoDb::new(endpoint, credentials.clone(), Arc::new(SystemClock)).measuring(&engine);
+        DynamoDb::new(endpoint, credentials.clone(), Arc::new(SystemClock)).on_engine(&engine);
     let config = listen::config(arguments, Limits::default())?;
     drop(reserved);
     let (server, url) = listen::bind(config, app.into()).await?;

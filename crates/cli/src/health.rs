@@ -1,9 +1,9 @@
-//! `keyloom health`: checks whether a server responds, for containers without curl.
+//! `keyloom health`: checks whether a server responds, or is ready, for containers without curl.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Arg, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, value_parser};
 use keyloom_app::listen;
 use keyloom_server::{HttpClient, HttpClientOptions};
 
@@ -11,22 +11,29 @@ use crate::command::{Command, write_stdout};
 
 pub(crate) const COMMAND: Command = Command { name: "health", describe, run };
 
-const PATH: &str = "/healthz";
+/// Where a server says that it is up, and that it can read and write its data.
+const UP: &str = "/healthz";
+const READY: &str = "/readyz";
 
 const EXAMPLES: &str = "\
 Examples:
   keyloom health
       Exit with 0 if a server responds on http://127.0.0.1:8080, else with 1
 
+  keyloom health --ready http://127.0.0.1:8000
+      Exit with 0 if the server can also read and write its data
+
   keyloom health https://db.example.com --ca ca.pem";
 
 fn describe(command: clap::Command) -> clap::Command {
     let url = Arg::new("url").value_name("URL").default_value("http://127.0.0.1:8080");
     let ca = Arg::new("ca").long("ca").value_name("FILE").value_parser(value_parser!(PathBuf));
+    let ready = Arg::new("ready").long("ready").action(ArgAction::SetTrue);
     let timeout = Arg::new("timeout").long("timeout").value_name("SECONDS").default_value("4");
     command
         .about("Check whether a server responds")
-        .arg(url.help("URL of a `keyloom serve` or `keyloom demo` server"))
+        .arg(url.help("URL of a `keyloom serve`, `demo` or `dynamodb` server"))
+        .arg(ready.help("Also fail if the server cannot read and write its data"))
         .arg(ca.help("Additional trusted certificates (PEM)"))
         .arg(
             timeout
@@ -45,7 +52,8 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
         trusted,
         ..HttpClientOptions::default()
     };
-    let address = format!("{}{PATH}", url.trim_end_matches('/'));
+    let path = if arguments.get_flag("ready") { READY } else { UP };
+    let address = format!("{}{path}", url.trim_end_matches('/'));
     listen::block_on(async {
         let answer =
             HttpClient::new(options)?.get(&address).await.map_err(|error| error.to_string())?;

@@ -27,6 +27,7 @@ mod http;
 mod http_client;
 mod race;
 mod reach;
+mod readiness;
 mod rest;
 mod server;
 mod tls;

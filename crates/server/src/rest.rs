@@ -30,7 +30,6 @@ mod pages;
 mod parameters;
 mod path_queries;
 mod problem;
-mod readiness;
 mod reserved;
 mod role;
 mod route;

@@ -147,6 +147,8 @@ fn health_checks_whether_a_server_responds() {
     let mut serving = Serving::start(&app("tasks"), &["--data", &folder.path("data")]);
     let (success, out, err) = output(&["health", &serving.url]);
     assert!(success && out == "OK\n", "{out}{err}");
+    let (success, out, err) = output(&["health", "--ready", &serving.url]);
+    assert!(success && out == "OK\n", "{out}{err}");
     let (success, _, err) = output(&["health", &format!("{}/tasks", serving.url)]);
     assert!(!success && err.contains("404"), "{err}");
     assert!(serving.stop());

@@ -25,8 +25,7 @@ pub(super) fn describe_endpoints(endpoint: &Endpoint) -> String {
     writer.object(|w| {
         w.name("Endpoints").list(|w| {
             w.object(|w| {
-                let region = &endpoint.options.region;
-                w.name("Address").text(&format!("dynamodb.{region}.amazonaws.com"));
+                w.name("Address").text(&endpoint.host());
                 w.name("CachePeriodInMinutes").number(1440);
             });
         });

@@ -65,6 +65,11 @@ impl Endpoint {
         Endpoint { store: strict.clone(), settings_store, strict: Some(strict), options, restoring }
     }
 
+    /// Returns the name of the service's own host in the endpoint's region.
+    pub fn host(&self) -> String {
+        format!("dynamodb.{}.amazonaws.com", self.options.region)
+    }
+
     /// Reports what partitions and keys have consumed, in strict mode.
     pub fn heat(&self) -> Option<Heat> {
         self.strict.as_ref().map(|strict| strict.heat())

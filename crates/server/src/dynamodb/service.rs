@@ -29,9 +29,13 @@ use crate::http::refusal::Refusal;
 use crate::http::request_id::RequestIds;
 use crate::http::timeout::timeout;
 use crate::http::unpack::unpack;
+use crate::readiness::{READY, Readiness};
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-amzn-requestid");
 const CHECKSUM: HeaderName = HeaderName::from_static("x-amz-crc32");
+
+/// The code of the service for what may succeed later.
+const UNAVAILABLE: &str = "ServiceUnavailable";
 
 const HTML: &str = "text/html; charset=utf-8";
 const JSON: &str = "application/json";
@@ -43,6 +47,7 @@ pub struct DynamoDb {
     credentials: Option<Credentials>,
     clock: Arc<dyn Clock>,
     metrics: Metrics,
+    readiness: Readiness,
     console: Console,
     request_ids: RequestIds,
 }
@@ -61,14 +66,17 @@ impl DynamoDb {
             credentials,
             clock,
             metrics,
+            readiness: Readiness::new(None),
             console: Console::of_tables(),
             request_ids,
         }
     }
 
-    /// Adds the metrics of the engine under the endpoint.
-    pub fn measuring(self, engine: &Arc<Engine>) -> DynamoDb {
-        DynamoDb { metrics: Metrics::new(Some(engine), |_| {}), ..self }
+    /// Names the engine under the endpoint: its metrics are added, and the server is ready while it is.
+    pub fn on_engine(self, engine: &Arc<Engine>) -> DynamoDb {
+        let (metrics, readiness) =
+            (Metrics::new(Some(engine), |_| {}), Readiness::new(Some(engine)));
+        DynamoDb { metrics, readiness, ..self }
     }
 
     /// Answers a request.
@@ -102,7 +110,7 @@ impl DynamoDb {
             return Ok(Reply::json(400, denial_body(&for_another_host())));
         }
         if head.method == Method::GET {
-            return Ok(self.health_or_page(origin, head.uri.path()));
+            return Ok(self.health_or_page(origin, head.uri.path(), fields));
         }
         let is_request = head.method == Method::POST && head.uri.path() == "/";
         if !is_request || !is_json(&head.headers) {
@@ -139,15 +147,17 @@ impl DynamoDb {
         Ok(Reply::json(answer.status, answer.body))
     }
 
-    /// Answers GET requests: the health check, the console and, for loopback clients only, the metrics and the
+    /// Answers GET requests: the health checks, the console and, for loopback clients only, the metrics and the
     /// heat report of strict mode.
-    fn health_or_page(&self, origin: &Origin, path: &str) -> Reply {
-        // The last one is where `keyloom health` asks.
-        if matches!(path, "/" | "/ping" | "/healthz") {
-            return Reply::text(200, "healthy: dynamodb.us-east-1.amazonaws.com ");
-        }
-        if path == "/console" {
-            return self.console();
+    fn health_or_page(&self, origin: &Origin, path: &str, fields: &mut LogFields) -> Reply {
+        match path {
+            // The service answers the first two with this text.
+            "/" | "/ping" | "/healthz" => {
+                return Reply::text(200, format!("healthy: {} ", self.endpoint.host()));
+            }
+            "/readyz" => return self.ready(fields),
+            "/console" => return self.console(),
+            _ => {}
         }
         let report = match path {
             _ if !origin.ip().is_loopback() => None,
@@ -160,6 +170,17 @@ impl DynamoDb {
             media_type: Some(media_type),
             ..Reply::text(200, text)
         })
+    }
+
+    /// Whether tables can be read and written. The request is public, so only the log has the cause if not.
+    fn ready(&self, fields: &mut LogFields) -> Reply {
+        let Err(error) = self.readiness.check() else {
+            return Reply { media_type: Some(JSON), ..Reply::text(200, READY) };
+        };
+        let (code, message) =
+            (UNAVAILABLE, "The server cannot write its data; its log has the cause.");
+        (fields.code, fields.cause) = (Some(code), Some(error.to_string()));
+        Reply::json(503, denial_body(&Denial { code, message: message.to_owned() }))
     }
 
     /// The console. It has no data: it asks for credentials, if there are any, and signs with them.
@@ -206,7 +227,7 @@ impl Service for DynamoDb {
     fn refuse(&self, refusal: Refusal, _request_id: &str) -> (Response, Option<&'static str>) {
         // The service has codes for these; its clients retry after them.
         let code = match refusal {
-            Refusal::Overdue | Refusal::MemoryFull => "ServiceUnavailable",
+            Refusal::Overdue | Refusal::MemoryFull => UNAVAILABLE,
             Refusal::Panicked => "InternalServerError",
             _ => return (Reply::text(refusal.status().as_u16(), "").into(), None),
         };

@@ -35,7 +35,6 @@ use super::options::RestOptions;
 use super::own_route::OwnRoute;
 use super::pages::{OwnPage, Pages, Rendered};
 use super::problem::Problem;
-use super::readiness::Readiness;
 use super::route::Route;
 use super::routing::{Routes, pattern};
 use super::segment::Segment;
@@ -51,6 +50,7 @@ use crate::http::exchange::Exchange;
 use crate::http::metrics::Metrics;
 use crate::http::refusal::Refusal;
 use crate::http::request_id::RequestIds;
+use crate::readiness::Readiness;
 
 /// A database over HTTP: all operations of its model as REST.
 #[derive(Debug)]

@@ -9,8 +9,9 @@ use super::backups::Backups;
 use super::change_signal::ChangeSignal;
 use super::metrics::Measurements;
 use super::pages::Pages;
-use super::readiness::Readiness;
 use super::tokens::Tokens;
+
+use crate::readiness::Readiness;
 
 /// State that operations share. It gives no access to a database: a call has it, as its caller sees it.
 #[derive(Debug)]

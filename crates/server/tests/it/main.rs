@@ -14,3 +14,4 @@ mod signatures;
 mod stopping;
 mod tls;
 mod wire_fair;
+mod wire_health;

@@ -30,6 +30,7 @@ fn requests_get_the_expected_status() {
         (b"GET /ping HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), 200, "healthy: dynamodb.us-east-1.amazonaws.com "),
         (b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), 200, "healthy: dynamodb.us-east-1.amazonaws.com "),
         (b"GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), 404, "<UnknownOperationException/>\n"),
+        (b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), 200, r#"{"status":"ready"}"#),
         (b"POST /other HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\nX-Amz-Target: DynamoDB_20120810.ListTables\r\nContent-Length: 2\r\n\r\n{}".to_vec(), 404, "<UnknownOperationException/>\n"),
         (b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(), 404, "<UnknownOperationException/>\n"),
         (b"PUT / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n".to_vec(), 404, "<UnknownOperationException/>\n"),

@@ -1,6 +1,7 @@
 //! `GET /readyz`: whether the server can read and write its data.
 
 use hyper::{Method, StatusCode};
+use keyloom::Error;
 use keyloom_model::Model;
 
 use super::super::call::{Call, Reply};
@@ -9,6 +10,7 @@ use super::super::operation::{Access, Action, Operation, Running};
 use super::super::problem::Kind;
 use super::super::segment::Segment;
 use super::super::state::State;
+use crate::readiness::READY;
 
 #[derive(Debug)]
 struct Ready;
@@ -35,8 +37,8 @@ impl Action for Ready {
     }
 
     fn run<'c>(&'c self, state: &'c State, _: &'c Call) -> Running<'c> {
-        let ready = || Reply::json(StatusCode::OK, r#"{"status":"ready"}"#);
-        Box::pin(std::future::ready(state.readiness.check().map(|()| ready())))
+        let checked = state.readiness.check().map(|()| Reply::json(StatusCode::OK, READY));
+        Box::pin(std::future::ready(checked.map_err(|error| Error::Store(error).into())))
     }
 
     fn is_immediate(&self) -> bool {
