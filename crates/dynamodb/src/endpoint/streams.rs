@@ -87,14 +87,16 @@ pub(super) async fn describe(endpoint: &Endpoint, params: Params<'_>) -> Result<
     let filter = params.object("ShardFilter")?;
     let kind = filter.as_ref().map(|filter| filter.text("Type")).transpose()?.flatten();
     let parent = filter.as_ref().map(|filter| filter.text("ShardId")).transpose()?.flatten();
+    let after = params.text("ExclusiveStartShardId")?;
     let mut violations = Violations::default();
     violations.at_least("limit", limit, 1);
     violations.at_most("limit", limit, SHARDS_MAX);
+    violations.shard_id("exclusiveStartShardId", after);
     violations.one_of("shardFilter.type", kind, &["CHILD_SHARDS"]);
+    violations.shard_id("shardFilter.shardId", parent);
     violations.finish()?;
     let named = named(endpoint, &params).await?;
     let shards = stream_shards::all(endpoint, &named.table.spec.name, &named.stream).await?;
-    let after = params.text("ExclusiveStartShardId")?;
     let id = |shard: &ShardId| wire_shard(&named.stream, shard);
     let is_listed = |shard: &&WireShard| {
         let is_child = parent
@@ -135,8 +137,10 @@ pub(super) async fn shard_iterator(
     let mut violations = Violations::default();
     violations.required("streamArn", params.has("StreamArn"));
     violations.required("shardId", shard.is_some());
+    violations.shard_id("shardId", shard);
     violations.required("shardIteratorType", kind.is_some());
     violations.one_of("shardIteratorType", kind, ITERATOR_TYPES);
+    violations.sequence_number(number);
     violations.finish()?;
     if number.is_some() && matches!(kind, Some("LATEST" | "TRIM_HORIZON")) {
         return Err(Fault::validation(format!(
@@ -298,7 +302,9 @@ async fn named(endpoint: &Endpoint, params: &Params<'_>) -> Result<NamedStream, 
     find(endpoint, arn.unwrap_or_default()).await
 }
 
-/// Finds the stream of an ARN. Disabling and enabling a stream makes a new one.
+/// Finds the stream of an ARN. Disabling and enabling a stream makes a new one. The service's model has lengths
+/// of ARNs, too, but the service says `Invalid StreamArn` of one that is too short (tests of the SDK for
+/// JavaScript).
 async fn find(endpoint: &Endpoint, arn: &str) -> Result<NamedStream, Fault> {
     let missing = || {
         let message = format!("Requested resource not found: Stream: {arn} not found");

@@ -100,6 +100,21 @@ impl Violations {
         }
     }
 
+    /// The id of a shard, if present.
+    pub(super) fn shard_id(&mut self, at: &str, id: Option<&str>) {
+        if let Some(id) = id {
+            self.length(at, quoted(id), id.chars().count(), 28..=65);
+        }
+    }
+
+    /// A sequence number, if present.
+    pub(super) fn sequence_number(&mut self, number: Option<&str>) {
+        if let Some(number) = number {
+            let length = number.chars().count();
+            self.length("sequenceNumber", quoted(number), length, 21..=40);
+        }
+    }
+
     fn pattern(&mut self, at: &str, name: &str) {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
         if !name.chars().all(allowed) {

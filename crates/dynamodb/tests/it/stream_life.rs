@@ -116,7 +116,7 @@ fn shards_are_listed_after_another_and_by_their_parent() {
         body.matches("ShardId").count()
     };
     assert_eq!(describe(r#","Limit":1"#), 1);
-    assert_eq!(describe(r#","ExclusiveStartShardId":"shardId-0000000000000000000""#), 1);
+    assert_eq!(describe(r#","ExclusiveStartShardId":"shardId-00000000000000000000""#), 1);
     assert_eq!(describe(&format!(r#","ExclusiveStartShardId":"{shard}""#)), 0);
     assert_eq!(describe(r#","ExclusiveStartShardId":"zzzzzzzzzzzzzzzzzzzzzzzzzzzz""#), 0);
     assert_eq!(
@@ -136,7 +136,7 @@ fn shards_are_listed_after_another_and_by_their_parent() {
         ),
         (
             "GetShardIterator",
-            &format!(r#"{{"StreamArn":"{arn}","ShardId":"{shard}","ShardIteratorType":"LATEST","SequenceNumber":"1"}}"#),
+            &format!(r#"{{"StreamArn":"{arn}","ShardId":"{shard}","ShardIteratorType":"LATEST","SequenceNumber":"000000000000000000001"}}"#),
             "!ValidationException: Invalid SequenceNumber: it must not be specified when ShardIteratorType is LATEST",
         ),
         (
@@ -145,6 +145,44 @@ fn shards_are_listed_after_another_and_by_their_parent() {
             "!ValidationException: Invalid StreamArn: nonsense",
         ),
     ]);
+}
+
+/// The lengths in the service's model of DynamoDB Streams, which botocore has.
+#[test]
+fn ids_and_sequence_numbers_have_the_lengths_of_the_services_model() {
+    let (service, arn) = with_stream();
+    let shard = shard(&service, &arn);
+    let iterator = format!(r#""ShardId":"{shard}","ShardIteratorType":"AT_SEQUENCE_NUMBER","#);
+    let parameters = [
+        ("DescribeStream", "exclusiveStartShardId", r#""ExclusiveStartShardId":"$""#, 28..=65),
+        ("DescribeStream", "shardFilter.shardId", r#""ShardFilter":{"ShardId":"$"}"#, 28..=65),
+        ("GetShardIterator", "shardId", r#""ShardId":"$","ShardIteratorType":"LATEST""#, 28..=65),
+        (
+            "GetShardIterator",
+            "sequenceNumber",
+            &format!(r#"{iterator}"SequenceNumber":"$""#),
+            21..=40,
+        ),
+    ];
+    for (operation, at, parameter, lengths) in parameters {
+        let (least, most) = lengths.into_inner();
+        let response = |length: usize| {
+            let parameter = parameter.replace('$', &"1".repeat(length));
+            service.call(operation, &format!(r#"{{"StreamArn":"{arn}",{parameter}}}"#)).body
+        };
+        for allowed in [least, most] {
+            assert!(!response(allowed).contains("failed to satisfy constraint"), "{at} {allowed}");
+        }
+        for (length, bound, limit) in [(least - 1, "greater", least), (most + 1, "less", most)] {
+            let expected = format!(
+                "1 validation error detected: Value '{}' at '{at}' failed to satisfy constraint: \
+                 Member must have length {bound} than or equal to {limit}",
+                "1".repeat(length)
+            );
+            let found = response(length);
+            assert!(found.contains(&expected), "{found}");
+        }
+    }
 }
 
 /// ARNs do not sort as the names in them do.
