@@ -290,6 +290,8 @@ const DEVELOPMENT: &[&str] = &[
     "flate2",
     "pollster",
     "proptest",
+    // To have more clients than a process may have files.
+    "rlimit",
     // As a mail server with TLS.
     "rustls",
     "serde",

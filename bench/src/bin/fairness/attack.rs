@@ -4,7 +4,7 @@ use std::io::Write;
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use crate::load::{Request, get};
+use crate::api::Api;
 use crate::served::Served;
 
 /// What the attackers do on each connection.
@@ -26,6 +26,16 @@ impl Attack {
         Attack::Streams,
     ];
 
+    /// Whether there is such an attack: the DynamoDB API has no event streams.
+    pub(crate) fn is_possible(self, api: Api) -> bool {
+        match self {
+            Attack::Streams => api == Api::Rest,
+            Attack::Nothing | Attack::Idle | Attack::AnnouncedBodies | Attack::UnreadResponses => {
+                true
+            }
+        }
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Attack::Nothing => "nobody",
@@ -44,26 +54,26 @@ impl Attack {
         }
     }
 
-    fn bytes(self) -> Vec<u8> {
+    fn bytes(self, api: Api) -> Vec<u8> {
+        let get = |path| format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").into_bytes();
         match self {
             Attack::Nothing | Attack::Idle => vec![],
             Attack::AnnouncedBodies => {
-                b"POST /tasks HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
-                  Content-Length: 8388608\r\n\r\n"
-                    .to_vec()
+                let path = api.written_path();
+                let head = format!("POST {path} HTTP/1.1\r\nHost: localhost");
+                let headers = "Content-Type: application/json\r\nContent-Length: 8388608";
+                format!("{head}\r\n{headers}\r\n\r\n").into_bytes()
             }
-            Attack::UnreadResponses => {
-                b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200)
-            }
-            Attack::Streams => b"GET /changes HTTP/1.1\r\nHost: localhost\r\n\r\n".to_vec(),
+            Attack::UnreadResponses => get(api.long_page()).repeat(200),
+            Attack::Streams => get("/changes"),
         }
     }
 
     /// Opens the connections, which close on drop.
-    fn begin(self, port: u16) -> Vec<TcpStream> {
-        let bytes = self.bytes();
+    fn begin(self, server: &Served) -> Vec<TcpStream> {
+        let bytes = self.bytes(server.api);
         let open = |_| {
-            let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+            let mut stream = TcpStream::connect(("127.0.0.1", server.port())).ok()?;
             stream.set_nonblocking(true).ok()?;
             // As much as the system accepts; the server may have closed the connection already.
             let _ = stream.write(&bytes);
@@ -75,15 +85,15 @@ impl Attack {
 
 /// Returns p50 and p99 of a light request during an attack. Every tenth uses a new connection.
 pub(crate) fn round(server: &Served, attack: Attack, round: Duration) -> (Duration, Duration) {
-    let attackers = attack.begin(server.port());
+    let attackers = attack.begin(server);
     let (started, mut latencies, mut client) = (Instant::now(), vec![], server.client());
     while started.elapsed() < round {
-        let path = Request::Get.path(&server.ids, latencies.len());
+        let light = server.light(latencies.len());
         let start = Instant::now();
         if latencies.len().is_multiple_of(10) {
             client = server.client();
         }
-        get(&mut client, &path);
+        assert_eq!(client.send(&light).expect("a response"), 200);
         latencies.push(start.elapsed());
         // The attack continues as long as its connections are open, whatever the rate here.
         std::thread::sleep(Duration::from_micros(200));

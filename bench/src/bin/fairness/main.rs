@@ -6,7 +6,8 @@
 //! cargo run --release -p keyloom-bench --bin fairness -- attacks       # during attacks
 //! ```
 //!
-//! Builds `keyloom` and serves tasks with it on this machine. Servers take turns, round by round.
+//! Builds `keyloom` and serves tasks with it on this machine. Servers take turns, round by round. Attacks
+//! are also tried on `keyloom dynamodb`.
 #![expect(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -14,6 +15,7 @@
     reason = "a command-line tool prints to the terminal, and exits if a measurement fails"
 )]
 
+mod api;
 mod attack;
 mod load;
 mod served;
@@ -21,6 +23,7 @@ mod served;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use api::Api;
 use attack::Attack;
 use keyloom_bench::{build_keyloom, other_build};
 use load::{Outcome, Request};
@@ -42,15 +45,22 @@ fn main() -> Result<(), String> {
     if let Some(path) = other_build() {
         programs.insert(0, ("the other build", path));
     }
-    let start = |(name, program): &(&'static str, PathBuf)| {
+    let start = |(name, program): &(&'static str, PathBuf), api| {
         eprintln!("{name}: tasks are written");
-        Served::start(name, program)
+        Served::start(name, program, api)
     };
-    let servers = programs.iter().map(start).collect::<Result<Vec<Served>, String>>()?;
     if arguments.iter().any(|argument| argument == "attacks") {
-        report_attacks(&servers, round);
+        println!("| server | API | beside | p50 | p99 | p99, of alone |");
+        println!("|---|---|---|---:|---:|---:|");
+        for program in &programs {
+            for api in Api::ALL {
+                report_attacks(&start(program, api)?, round);
+            }
+        }
         return Ok(());
     }
+    let servers = programs.iter().map(|program| start(program, Api::Rest));
+    let servers = servers.collect::<Result<Vec<Served>, String>>()?;
     println!("| server | light request | beside | p50 | p99 | max | heavy pages per second |");
     println!("|---|---|---|---:|---:|---:|---:|");
     for light in [Request::Get, Request::Page] {
@@ -64,20 +74,17 @@ fn main() -> Result<(), String> {
 }
 
 /// Prints p50 and p99 of a light request during each attack: the median round by p99.
-fn report_attacks(servers: &[Served], round: Duration) {
-    println!("| server | beside | p50 | p99 | p99, of alone |\n|---|---|---:|---:|---:|");
-    for server in servers {
-        let mut alone = None;
-        for attack in Attack::ALL {
-            let rounds = (0..ROUNDS).map(|_| attack::round(server, attack, round));
-            let mut rounds: Vec<(Duration, Duration)> = rounds.collect();
-            rounds.sort_by_key(|(_, p99)| *p99);
-            let (p50, p99) = rounds[ROUNDS / 2];
-            let ratio = p99.as_secs_f64() / alone.get_or_insert(p99).as_secs_f64();
-            let (server, attack) = (server.name, attack.name());
-            let (p50, p99) = (p50.as_micros(), p99.as_micros());
-            println!("| {server} | {attack} | {p50} µs | {p99} µs | {ratio:.1} × |");
-        }
+fn report_attacks(server: &Served, round: Duration) {
+    let mut alone = None;
+    for attack in Attack::ALL.into_iter().filter(|attack| attack.is_possible(server.api)) {
+        let rounds = (0..ROUNDS).map(|_| attack::round(server, attack, round));
+        let mut rounds: Vec<(Duration, Duration)> = rounds.collect();
+        rounds.sort_by_key(|(_, p99)| *p99);
+        let (p50, p99) = rounds[ROUNDS / 2];
+        let ratio = p99.as_secs_f64() / alone.get_or_insert(p99).as_secs_f64();
+        let (server, api, attack) = (server.name, server.api.name(), attack.name());
+        let (p50, p99) = (p50.as_micros(), p99.as_micros());
+        println!("| {server} | {api} | {attack} | {p50} µs | {p99} µs | {ratio:.1} × |");
     }
 }
 

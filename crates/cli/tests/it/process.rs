@@ -132,8 +132,8 @@ impl Serving {
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
             greeting.push_str(&line.unwrap());
             greeting.push('\n');
-            // The last line of the greeting.
-            if greeting.contains("/docs") {
+            // The last line of the greeting: of a model, of tables.
+            if greeting.contains("/docs") || greeting.contains("No --credentials") {
                 break;
             }
         }

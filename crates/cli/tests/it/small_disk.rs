@@ -1,5 +1,5 @@
 //! A server whose disk fills up repeatedly, and one that runs out of file handles: each recovers without a
-//! restart, and no acknowledged write is lost.
+//! restart, and no acknowledged write is lost. Idle clients do not take the file handles of the log.
 //!
 //! The disk is a small tmpfs in a mount namespace of its own. The test is skipped, with a message, where
 //! that is not permitted.
@@ -26,6 +26,8 @@ list.all = { order = "number" }
 const DISK: &str = "size=80m";
 /// A few hundred such bodies fill a segment.
 const BODY_BYTES: usize = 60_000;
+/// So many fill two segments of the log, which opens others.
+const BODIES: usize = 600;
 /// The time limit of each wait. After a fault the engine retries at least every 32 seconds.
 const PATIENCE: Duration = Duration::from_secs(120);
 
@@ -223,6 +225,70 @@ fn a_server_recovers_from_running_out_of_file_handles() {
         drop(idle);
         client.check(&mut Http::connect(&serving.url, ""));
     }
+    drop(serving);
+    let _ = std::fs::remove_dir_all(&directory);
+}
+
+/// A server that has only so many file handles and cannot raise the limit.
+fn with_handles(handles: &str, arguments: &[&str]) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", r#"ulimit -n "$1" && shift && exec "$@""#, "sh", handles]);
+    shell.arg(keyloom().get_program()).args(arguments).args(["--listen", "127.0.0.1:0"]);
+    shell
+}
+
+/// Idle clients that would take nearly all of 1,024 file handles. They are as many here.
+#[expect(clippy::print_stderr, reason = "says why a test is skipped")]
+fn idle_crowd(serving: &Serving) -> Option<Vec<TcpStream>> {
+    const HANDLES: u64 = 2048;
+    if rlimit::increase_nofile_limit(HANDLES).is_ok_and(|limit| limit >= HANDLES) {
+        return Some((0..1010).map(|_| connect(serving)).collect());
+    }
+    eprintln!("Skipped: fewer than {HANDLES} file handles here.");
+    None
+}
+
+#[test]
+fn idle_clients_leave_the_log_of_a_model_its_file_handles() {
+    let directory = fresh("idle-crowd");
+    let model = scratch("idle-crowd.toml");
+    std::fs::write(&model, MODEL).unwrap();
+    let (model, data) = (model.to_str().unwrap(), directory.to_str().unwrap());
+    let serve = ["serve", model, "--data", data, "--log", "nothing"];
+    let serving = Serving::spawn(with_handles("1024", &serve));
+    let Some(_idle) = idle_crowd(&serving) else { return };
+    let (mut http, mut client) = (Http::connect(&serving.url, ""), Client::default());
+    for _ in 0..BODIES {
+        assert_eq!(client.create(&mut http), Some(201));
+    }
+    assert_eq!(http.ask("GET", "/readyz", &Value::Null).unwrap().0, 200);
+    client.check(&mut Http::connect(&serving.url, ""));
+    drop(serving);
+    let _ = std::fs::remove_dir_all(&directory);
+}
+
+#[test]
+fn idle_clients_leave_the_log_of_tables_its_file_handles() {
+    let directory = fresh("idle-crowd-tables");
+    let serve = ["dynamodb", "--data", directory.to_str().unwrap()];
+    let serving = Serving::spawn(with_handles("1024", &serve));
+    let Some(_idle) = idle_crowd(&serving) else { return };
+    let target = |operation| format!("X-Amz-Target: DynamoDB_20120810.{operation}\r\n");
+    let table = json!({
+        "TableName": "things",
+        "BillingMode": "PAY_PER_REQUEST",
+        "AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "N"}],
+        "KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}],
+    });
+    let mut http = Http::connect(&serving.url, &target("CreateTable"));
+    assert_eq!(http.ask("POST", "/", &table).unwrap().0, 200);
+    let mut http = Http::connect(&serving.url, &target("PutItem"));
+    for number in 0..BODIES {
+        let item = json!({"id": {"N": number.to_string()}, "body": {"S": "x".repeat(BODY_BYTES)}});
+        let put = json!({"TableName": "things", "Item": item});
+        assert_eq!(http.ask("POST", "/", &put).unwrap().0, 200);
+    }
+    assert_eq!(http.ask("GET", "/readyz", &Value::Null).unwrap().0, 200);
     drop(serving);
     let _ = std::fs::remove_dir_all(&directory);
 }

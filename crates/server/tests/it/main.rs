@@ -2,6 +2,7 @@
 // Tests panic to report, in their helper functions too, where the lint's exemption does not reach.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod attacks;
 mod crowding;
 mod dropped;
 mod http_client;

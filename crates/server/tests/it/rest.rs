@@ -1,7 +1,7 @@
 //! A model over HTTP.
 
 mod admin_token;
-mod ask;
+pub(crate) mod ask;
 mod backups;
 mod bodies;
 mod browsers;

@@ -86,7 +86,7 @@ impl Rig {
 
     /// A connection for several requests.
     pub(crate) fn client(&self) -> Client {
-        Client { stream: BufReader::new(self.connect()) }
+        Client::over(self.connect())
     }
 
     /// Starts stopping the server.
@@ -115,6 +115,10 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    pub(crate) fn over(stream: TcpStream) -> Client {
+        Client { stream: BufReader::new(stream) }
+    }
+
     pub(crate) fn send(&mut self, request: &[u8]) -> Answer {
         self.stream.get_mut().write_all(request).unwrap();
         match request.starts_with(b"HEAD ") {

@@ -1,9 +1,9 @@
 //! Signatures. The good one was made by botocore, for this very request.
 
-use keyloom_server::Credentials;
+use keyloom_server::{Credentials, Limits};
 use keyloom_store::Time;
 
-use crate::rig::{Answer, Rig, Setup, post};
+use crate::rig::{Answer, Rig, Setup, post, short_limits};
 
 /// 2026-01-31 09:05:07, when the request was signed.
 const SIGNED_AT_SECS: u64 = 1_769_850_307;
@@ -13,11 +13,12 @@ const AUTHORIZATION: &str = "AWS4-HMAC-SHA256 \
     Signature=6eb74bc6474d8b316a14cdc50d4d0521b7f8e5457d416c21bcca310126da9737";
 const LIST: &str = "DynamoDB_20120810.ListTables";
 
-fn rig() -> Rig {
+/// A server with credentials, at the time of the signature.
+pub(crate) fn rig(limits: Limits) -> Rig {
     let file = "[default]\naws_access_key_id = AKIDEXAMPLE\n\
                 aws_secret_access_key = wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY\n";
     let credentials = Some(Credentials::parse(file).unwrap());
-    let rig = Rig::start(Setup { credentials, ..Setup::default() });
+    let rig = Rig::start(Setup { credentials, limits, ..Setup::default() });
     rig.clock.set(Time(SIGNED_AT_SECS * 1000));
     rig
 }
@@ -28,6 +29,25 @@ fn signed(target: &str, authorization: &str, more: &str, body: &str) -> Vec<u8> 
     post(target, &headers, body)
 }
 
+/// The request with a valid signature.
+pub(crate) fn list_tables() -> Vec<u8> {
+    signed(LIST, AUTHORIZATION, "", "{}")
+}
+
+/// Announces a body, with an access key that the server knows.
+pub(crate) fn announced(bytes: usize) -> Vec<u8> {
+    announced_by(&format!("Authorization: {AUTHORIZATION}\r\n"), bytes)
+}
+
+fn announced_by(headers: &str, bytes: usize) -> Vec<u8> {
+    let request = format!(
+        "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n\
+         X-Amz-Target: {LIST}\r\nX-Amz-Date: 20260131T090507Z\r\nContent-Length: {bytes}\r\n\
+         {headers}\r\n"
+    );
+    request.into()
+}
+
 fn code(answer: &Answer) -> String {
     let text = answer.text();
     let (_, rest) = text.split_once('#').unwrap_or(("", "none\""));
@@ -36,8 +56,8 @@ fn code(answer: &Answer) -> String {
 
 #[test]
 fn a_valid_signature_is_accepted_within_five_minutes() {
-    let rig = rig();
-    let request = signed(LIST, AUTHORIZATION, "", "{}");
+    let rig = rig(short_limits());
+    let request = list_tables();
     for (shift, expected) in [
         (0, "200 none"),
         (-300, "200 none"),
@@ -52,7 +72,7 @@ fn a_valid_signature_is_accepted_within_five_minutes() {
 
 #[test]
 fn a_changed_request_is_refused_before_it_is_parsed() {
-    let rig = rig();
+    let rig = rig(short_limits());
     let invalid = "400 InvalidSignatureException";
     let incomplete = "400 IncompleteSignatureException";
     let with = |from: &str, to: &str| AUTHORIZATION.replace(from, to);
@@ -87,22 +107,15 @@ fn a_changed_request_is_refused_before_it_is_parsed() {
 
 #[test]
 fn the_body_of_a_request_with_an_unknown_key_is_not_waited_for() {
-    let rig = rig();
+    let rig = rig(short_limits());
     let other = AUTHORIZATION.replace("AKIDEXAMPLE", "OTHER");
     let unknown = "400 UnrecognizedClientException";
     let missing = "400 MissingAuthenticationTokenException";
-    let announced = |headers: &str| {
-        let request = format!(
-            "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/x-amz-json-1.0\r\n\
-             X-Amz-Target: {LIST}\r\nX-Amz-Date: 20260131T090507Z\r\nContent-Length: 1000\r\n\
-             {headers}\r\n"
-        );
-        // A body that does not arrive in time would be a 408.
-        code(&rig.send(request.as_bytes()))
-    };
-    assert_eq!(announced(&format!("Authorization: {other}\r\n")), unknown);
-    assert_eq!(announced(""), missing);
-    assert_eq!(announced(&format!("Authorization: {AUTHORIZATION}\r\n")), "408 none");
+    // A body that does not arrive in time would be a 408.
+    let announce = |headers: &str| code(&rig.send(&announced_by(headers, 1000)));
+    assert_eq!(announce(&format!("Authorization: {other}\r\n")), unknown);
+    assert_eq!(announce(""), missing);
+    assert_eq!(code(&rig.send(&announced(1000))), "408 none");
 }
 
 #[test]
