@@ -1,8 +1,8 @@
 //! Where streams are read from: the feed of the store, or the shards of strict mode.
 
 use keyloom_store::{
-    Alteration, Error, Feed, FeedStart, ReadChanges, SeqNo, Shard, ShardId, TableDescription,
-    TableName,
+    Alteration, ChangePage, Error, Feed, FeedStart, ReadChanges, SeqNo, Shard, ShardId, Store,
+    TableDescription, TableName,
 };
 
 use super::Endpoint;
@@ -10,6 +10,10 @@ use super::refusal;
 use super::settings::{Settings, Stream};
 use crate::strict::{ShardPage, StreamShard};
 use crate::wire::{Fault, FaultCode};
+
+/// How many pages of a feed one read looks at while they are empty, because all changes in that part of the log
+/// are of other tables. With the pages of the engine, it is as much log as is kept by default.
+const EMPTY_PAGES_MAX: usize = 64;
 
 /// A shard as clients see it.
 pub(super) struct WireShard {
@@ -75,7 +79,7 @@ pub(super) async fn page(
     let from = read.start;
     let page = match &endpoint.strict {
         Some(strict) => strict.shard_page(&read).await,
-        None => endpoint.store.changes(read).await.map(ShardPage::from),
+        None => changes(&*endpoint.store, read).await.map(ShardPage::from),
     };
     let mut page = page.map_err(|error| refused(endpoint, &table, error))?;
     if let Some(end) = stream.end {
@@ -84,6 +88,26 @@ pub(super) async fn page(
         let is_past = page.next.is_some_and(|next| next >= end.last);
         let is_at_end = count == 0 && page.next.map(FeedStart::After) == Some(from);
         page.is_ended |= is_past || is_at_end || page.changes.len() < count;
+    }
+    Ok(page)
+}
+
+/// Reads changes of a shard. Where only other tables have changed, it goes on: a client that finds nothing waits
+/// before it asks again. The store parks between two pages, so other requests pass.
+async fn changes(store: &dyn Store, mut read: ReadChanges) -> Result<ChangePage, Error> {
+    let mut page = store.changes(read.clone()).await?;
+    let is_last = |page: &ChangePage| !page.changes.is_empty() || page.is_ended;
+    if is_last(&page) || read.start == FeedStart::After(page.next) {
+        return Ok(page);
+    }
+    let at_end = ReadChanges { start: FeedStart::Now, ..read.clone() };
+    let end = store.changes(at_end).await?.next;
+    for _ in 1..EMPTY_PAGES_MAX {
+        if is_last(&page) || page.next >= end {
+            break;
+        }
+        read.start = FeedStart::After(page.next);
+        page = store.changes(read.clone()).await?;
     }
     Ok(page)
 }

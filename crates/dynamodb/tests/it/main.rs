@@ -16,6 +16,7 @@ mod printing;
 #[cfg(feature = "remote")]
 mod remote;
 mod service;
+mod stream_history;
 mod stream_life;
 mod streams;
 mod strict;

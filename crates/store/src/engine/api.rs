@@ -498,10 +498,10 @@ impl Store for Engine {
     }
 
     fn changes(&self, read: ReadChanges) -> Answer<'_, ChangePage> {
-        self.read(move |view| {
+        self.read_long(move |view, interrupt| {
             let (files, ids) = (self.shared.files(), self.shared.ids);
             let synced = CommitNo(files.synced.load(Ordering::Acquire));
-            let changes = feed::changes(view, ids, (&files.log, synced), &read);
+            let changes = feed::changes(view, ids, (&files.log, synced), &read, interrupt);
             changes.inspect_err(|error| self.shared.found_damage.note_error(error))
         })
     }

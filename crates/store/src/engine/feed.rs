@@ -3,6 +3,7 @@
 use std::io::ErrorKind;
 use std::sync::Arc;
 
+use crate::slice::Interrupt;
 use crate::{
     Cause, Change, ChangePage, Error, Feed, FeedStart, Invalid, ReadChanges, SeqNo, Shard, ShardId,
     TableName,
@@ -42,6 +43,7 @@ pub(crate) fn changes(
     ids: StoreIds,
     (log, synced): (&LogDirectory, CommitNo),
     read: &ReadChanges,
+    interrupt: &Interrupt,
 ) -> Result<ChangePage, Error> {
     if shards(view, ids, &read.table)?.iter().all(|shard| shard.id != read.shard) {
         return Err(Invalid::Shard { shard: read.shard.clone() }.into());
@@ -50,7 +52,7 @@ pub(crate) fn changes(
         return Err(Invalid::LimitZero.into());
     }
     let newest = view.applied.min(synced);
-    let attempt = || changes_of(view, log, newest, read);
+    let attempt = || changes_of(view, log, newest, read, interrupt);
     match attempt() {
         // The segment was trimmed since it was looked up: the oldest change is another one now.
         Err(Error::Io(failure)) if failure.cause.kind() == ErrorKind::NotFound => attempt(),
@@ -63,6 +65,7 @@ fn changes_of(
     log: &LogDirectory,
     newest: CommitNo,
     read: &ReadChanges,
+    interrupt: &Interrupt,
 ) -> Result<ChangePage, Error> {
     let table = view.catalog.table(&read.table)?;
     // Read once: the log may be trimmed meanwhile.
@@ -81,7 +84,7 @@ fn changes_of(
     };
     let after = after.max(end_of(table.feed_since));
     let page = ChangePage { changes: Vec::new(), next: after, is_ended: false };
-    let mut reading = Reading { view, table, after, newest, limit: read.limit, page };
+    let mut reading = Reading { view, table, after, newest, limit: read.limit, interrupt, page };
     reading.run(&segments)?;
     Ok(reading.page)
 }
@@ -92,6 +95,7 @@ struct Reading<'a> {
     after: SeqNo,
     newest: CommitNo,
     limit: usize,
+    interrupt: &'a Interrupt,
     page: ChangePage,
 }
 
@@ -112,7 +116,7 @@ impl Reading<'_> {
             }
             bytes += frame.payload.len();
             for (number, commit) in frame.commits()? {
-                if !self.commit(number, &commit)? {
+                if self.interrupt.fires() || !self.commit(number, &commit)? {
                     return Ok(());
                 }
             }

@@ -5,12 +5,14 @@ use std::cell::Cell;
 use std::pin::Pin;
 use std::task::{Context, Waker};
 
-use keyloom_store::{BatchGet, Engine, Get, Read, Scan, Slice, SlicePoll, Store, TransactGet};
+use keyloom_store::{
+    BatchGet, Engine, FeedStart, Get, Read, ReadChanges, Scan, Slice, SlicePoll, Store, TransactGet,
+};
 use keyloom_testkit::SimDisk;
 use keyloom_value::{Item, Value};
 use pollster::FutureExt;
 
-use crate::rig::{open, plain_table, put};
+use crate::rig::{fed_table, open, put};
 
 const ITEMS: i64 = 100;
 
@@ -38,15 +40,20 @@ fn get(engine: &Engine, id: i64) -> Get {
 type Found<'e> = Pin<Box<dyn Future<Output = usize> + 'e>>;
 
 /// Long reads.
-fn reads(engine: &Engine) -> [(&'static str, Found<'_>); 3] {
+fn reads(engine: &Engine) -> [(&'static str, Found<'_>); 4] {
     let table = engine.list_tables().block_on().unwrap().remove(0);
     let gets: Vec<Get> = (0..ITEMS).map(|id| get(engine, id)).collect();
     let scan = engine.scan(Scan::new(&table));
     let batch = engine.batch_get(BatchGet { gets: gets.clone() });
+    let shard = engine.shards(table.clone()).block_on().unwrap().remove(0).id;
+    let limit = ITEMS as usize;
+    let read = ReadChanges { table: table.clone(), shard, start: FeedStart::Oldest, limit };
+    let changes = engine.changes(read);
     let together = engine.transact_get(TransactGet { gets });
     [
         ("scan", Box::pin(async { scan.await.unwrap().items.len() })),
         ("batch", Box::pin(async { batch.await.unwrap().items.len() })),
+        ("changes", Box::pin(async { changes.await.unwrap().changes.len() })),
         ("transaction", Box::pin(async { together.await.unwrap().iter().flatten().count() })),
     ]
 }
@@ -54,7 +61,7 @@ fn reads(engine: &Engine) -> [(&'static str, Found<'_>); 3] {
 fn filled(items: i64) -> (SimDisk, Engine) {
     let disk = SimDisk::new(0);
     let engine = open(&disk).unwrap();
-    let table = plain_table(&engine);
+    let table = fed_table(&engine);
     (0..items).for_each(|id| put(&engine, &table, id).unwrap());
     (disk, engine)
 }
@@ -65,7 +72,7 @@ fn a_read_interrupted_anywhere_is_restarted_and_returns_everything() {
     for asked in 0..16 {
         for (name, mut read) in reads(&engine) {
             let mut polled = poll(Slice::interrupting(is_over), asked, read.as_mut());
-            // Checked once before the read, and at every eighth of 100 rows.
+            // Checked once before the read, and at every eighth of 100 rows or commits.
             if asked < 13 {
                 assert_eq!(polled, SlicePoll::Yielded, "{name} after {asked}");
                 polled = poll(Slice::new(is_over), u32::MAX, read.as_mut());
