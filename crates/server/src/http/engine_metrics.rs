@@ -47,7 +47,7 @@ impl Collector for EngineMetrics {
 
 type Figures<T, const N: usize> = [(&'static str, &'static str, T); N];
 
-fn gauges(status: &Status) -> Figures<f64, 10> {
+fn gauges(status: &Status) -> Figures<f64, 11> {
     [
         ("engine_log_bytes", "Size of the log", status.log_bytes as f64),
         ("engine_log_segments", "Files of the log", status.log_segments as f64),
@@ -66,6 +66,11 @@ fn gauges(status: &Status) -> Figures<f64, 10> {
             "engine_unwritten_bytes",
             "Bytes of the tree not yet written to its file",
             status.unwritten_bytes as f64,
+        ),
+        (
+            "engine_cache_bytes",
+            "Memory that cached pages of the tree take, at most: three quarters of `--memory`",
+            status.cache_bytes as f64,
         ),
         (
             "engine_replay_commits",
@@ -105,13 +110,18 @@ fn space(status: &Status) -> Figures<Option<u64>, 2> {
     ]
 }
 
-fn counters(status: &Status) -> Figures<u64, 6> {
+fn counters(status: &Status) -> Figures<u64, 7> {
     [
         ("engine_commits", "Commits", status.commits),
         (
             "engine_commit_groups",
             "Commit batches, each logged with one sync",
             status.commit_batches,
+        ),
+        (
+            "engine_cache_misses",
+            "Reads of the tree that its cache did not answer; restarts at 0 when the tree is compacted",
+            status.cache_misses,
         ),
         ("engine_syncs", "Syncs of the log", status.syncs),
         (

@@ -72,6 +72,11 @@ pub struct Status {
     pub retired_bytes: u64,
     /// Bytes of the tree that are not written to its file yet.
     pub unwritten_bytes: usize,
+    /// Memory that cached pages of the tree take, at most.
+    pub cache_bytes: usize,
+    /// Reads of the tree's file, because its pages were not cached. Starts again at 0 with a new file: when the
+    /// tree is compacted, or reopened after a fault.
+    pub cache_misses: u64,
     /// Commit batches since it was opened; each is logged with one sync.
     pub commit_batches: u64,
     /// Commits since it was opened.
@@ -181,6 +186,8 @@ impl Engine {
             tree_live_bytes: files.tree.live_bytes(),
             retired_bytes: self.shared.retired_bytes(),
             unwritten_bytes: files.tree.file().waiting_bytes(),
+            cache_bytes: self.shared.options.cache_bytes(),
+            cache_misses: files.tree.file().reads(),
             commit_batches: self.shared.metrics.batches(),
             commits: commit.0.saturating_sub(self.shared.opened_at.0),
             syncs: self.shared.metrics.syncs(),

@@ -16,7 +16,7 @@
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
@@ -69,6 +69,7 @@ struct Inner {
     flush_by: FlushBy,
     /// Unwritten bytes above which writers wait.
     limit_bytes: usize,
+    reads: AtomicU64,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -132,6 +133,7 @@ impl TreeFile {
             replaces_lost: AtomicBool::new(false),
             flush_by,
             limit_bytes,
+            reads: AtomicU64::new(0),
             state: Mutex::new(state),
             changed: Condvar::new(),
         });
@@ -171,6 +173,11 @@ impl TreeFile {
     /// Returns how many bytes wait for the flusher.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.inner.lock().waiting_bytes
+    }
+
+    /// Returns how often redb has read: what its cache lacked.
+    pub(crate) fn reads(&self) -> u64 {
+        self.inner.reads.load(Ordering::Relaxed)
     }
 
     /// Stops writing, and waits until a write in progress ends.
@@ -255,6 +262,7 @@ impl redb::StorageBackend for TreeBackend {
     }
 
     fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.reads.fetch_add(1, Ordering::Relaxed);
         self.0.read(offset, out)
     }
 

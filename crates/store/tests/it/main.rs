@@ -4,6 +4,7 @@
 
 mod background_scrub;
 mod backup;
+mod cache;
 mod canary;
 mod columns;
 mod compaction;
