@@ -8,7 +8,6 @@ mod statement;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::stage::service;
 use crate::service::{Service, error_of};
 
 use operation::operation;
@@ -20,6 +19,32 @@ use statement::statement;
 enum Answer {
     Items(Vec<serde_json::Value>),
     Error(String),
+    /// One for each request of a batch.
+    Each(Vec<Answer>),
+}
+
+/// A service with a table whose items can be in a global and a local index.
+fn service() -> Service {
+    let service = Service::new();
+    let attributes = ["pk", "sk", "gk", "lk"]
+        .map(|name| format!(r#"{{"AttributeName":"{name}","AttributeType":"S"}}"#));
+    let key = |partition: &str, sort: &str| {
+        let part = |name, kind| format!(r#"{{"AttributeName":"{name}","KeyType":"{kind}"}}"#);
+        format!(r#""KeySchema":[{},{}]"#, part(partition, "HASH"), part(sort, "RANGE"))
+    };
+    let index = |name: &str, key: String| {
+        format!(r#"{{"IndexName":"{name}",{key},"Projection":{{"ProjectionType":"ALL"}}}}"#)
+    };
+    let body = format!(
+        r#"{{"TableName":"ttt","BillingMode":"PAY_PER_REQUEST","AttributeDefinitions":[{}],{},
+        "GlobalSecondaryIndexes":[{}],"LocalSecondaryIndexes":[{}]}}"#,
+        attributes.join(","),
+        key("pk", "sk"),
+        index("by_gk", key("gk", "lk")),
+        index("by_lk", key("pk", "lk")),
+    );
+    service.ok("CreateTable", &body);
+    service
 }
 
 /// Removes empty pages at the end: a statement that reads one item knows that nothing follows.
@@ -32,7 +57,11 @@ fn without_end(mut pages: Vec<serde_json::Value>) -> Vec<serde_json::Value> {
 
 /// An error without the name of an expression, and without the code of a duplicate.
 fn plain(body: &str) -> String {
-    let error = error_of(body);
+    plain_error(&error_of(body))
+}
+
+/// The same of an error that has been taken out of its body.
+fn plain_error(error: &str) -> String {
     let conditional = "ConditionalCheckFailedException: The conditional request failed";
     let error = error
         .replace("DuplicateItemException: Duplicate primary key exists in table", conditional)
@@ -45,7 +74,11 @@ fn plain(body: &str) -> String {
 
 /// Whether the expressions are too long for the operation, or the statement for its own.
 fn is_too_long(answer: &Answer) -> bool {
-    matches!(answer, Answer::Error(why) if why.contains("Expression size has exceeded"))
+    match answer {
+        Answer::Items(_) => false,
+        Answer::Error(why) => why.contains("Expression size has exceeded"),
+        Answer::Each(answers) => answers.iter().any(is_too_long),
+    }
 }
 
 proptest! {

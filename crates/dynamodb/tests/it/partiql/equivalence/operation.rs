@@ -3,7 +3,7 @@
 use keyloom_dynamodb::{Printer, item_to_json};
 use keyloom_value::{Condition, Item, Update};
 
-use super::request::{Key, Request, Sort};
+use super::request::{Key, Order, PARTITIONS, Page, Part, Request, Sort, Source};
 use super::{Answer, plain, without_end};
 use crate::partiql::stage::text;
 use crate::service::Service;
@@ -11,25 +11,21 @@ use crate::service::Service;
 /// Sends the operation.
 pub(super) fn operation(service: &Service, request: &Request) -> Answer {
     match request {
-        Request::Query { pk, sort, filter, page } => {
-            let mut members = vec![r#""TableName":"ttt""#.to_owned()];
-            members.push(format!(r#""ScanIndexForward":{}"#, !page.is_backward));
-            let mut values = Item::from([(":pk", pk.as_str())]);
-            let mut condition = "pk = :pk".to_owned();
-            if let Some(Sort { test, values: bounds }) = sort {
-                let mut test = (*test).to_owned();
-                for (position, bound) in bounds.iter().enumerate() {
-                    test = test.replacen('?', &format!(":sk{position}"), 1);
-                    values.insert(format!(":sk{position}"), bound.as_str());
-                }
-                condition = format!("{condition} AND {test}");
-            }
-            members.push(format!(r#""KeyConditionExpression":"{condition}""#));
-            expressions(&mut members, &[("FilterExpression", filter.as_ref())], values, None);
-            pages(service, "Query", &members, page.limit)
+        Request::Query { part, sort, filter, page } => {
+            query(service, part, sort.as_ref(), filter.as_ref(), page)
         }
-        Request::Scan { filter, limit } => {
-            let mut members = vec![r#""TableName":"ttt""#.to_owned()];
+        Request::Partitions { source, filter, order: [of_partitions, of_items] } => {
+            let mut keys = PARTITIONS;
+            if *of_partitions == Order::Descending {
+                keys.reverse();
+            }
+            let page = Page { order: Some(*of_items), limit: None };
+            let part = |key| Part { source, key };
+            let read = |key| query(service, &part(key), None, filter.as_ref(), &page);
+            one_after_the_other(keys.map(read))
+        }
+        Request::Scan { source, filter, limit } => {
+            let mut members = read_members(source);
             let filter = [("FilterExpression", filter.as_ref())];
             expressions(&mut members, &filter, Item::new(), None);
             pages(service, "Scan", &members, *limit)
@@ -46,6 +42,9 @@ pub(super) fn operation(service: &Service, request: &Request) -> Answer {
             let body = format!(r#"{{"TransactItems":[{}]}}"#, actions.join(","));
             answer(service, "TransactWriteItems", &body)
         }
+        Request::Batch(requests) => {
+            Answer::Each(requests.iter().map(|request| operation(service, request)).collect())
+        }
         write => {
             let (operation, mut members) = single(write);
             if let Request::Update { returns, .. } | Request::Delete { returns, .. } = write {
@@ -54,6 +53,50 @@ pub(super) fn operation(service: &Service, request: &Request) -> Answer {
             answer(service, operation, &format!("{{{}}}", members.join(",")))
         }
     }
+}
+
+fn query(
+    service: &Service,
+    Part { source, key }: &Part,
+    sort: Option<&Sort>,
+    filter: Option<&Condition>,
+    page: &Page,
+) -> Answer {
+    let mut members = read_members(source);
+    members.push(format!(r#""ScanIndexForward":{}"#, page.order != Some(Order::Descending)));
+    let mut values = Item::from([(":pk", *key)]);
+    let mut condition = format!("{} = :pk", source.partition);
+    if let Some(Sort { test, values: bounds }) = sort {
+        let mut test = test.replace('#', source.sort);
+        for (position, bound) in bounds.iter().enumerate() {
+            test = test.replacen('?', &format!(":sk{position}"), 1);
+            values.insert(format!(":sk{position}"), bound.as_str());
+        }
+        condition = format!("{condition} AND {test}");
+    }
+    members.push(format!(r#""KeyConditionExpression":"{condition}""#));
+    expressions(&mut members, &[("FilterExpression", filter)], values, None);
+    pages(service, "Query", &members, page.limit)
+}
+
+fn read_members(source: &Source) -> Vec<String> {
+    let table = r#""TableName":"ttt""#.to_owned();
+    let index = source.index.map(|index| format!(r#""IndexName":"{index}""#));
+    [table].into_iter().chain(index).collect()
+}
+
+/// The items of several answers, as one page; or the first error.
+fn one_after_the_other(answers: [Answer; 2]) -> Answer {
+    let mut all = vec![];
+    for answer in answers {
+        match answer {
+            Answer::Items(pages) => {
+                all.extend(pages.iter().flat_map(|page| page.as_array().unwrap()).cloned());
+            }
+            other => return other,
+        }
+    }
+    Answer::Items(without_end(vec![serde_json::Value::Array(all)]))
 }
 
 /// Returns the operation of a request of one item, and its members.
@@ -90,9 +133,11 @@ fn single(request: &Request) -> (&'static str, Vec<String>) {
             members.push(format!(r#""Key":{}"#, key.json()));
             ("GetItem", members)
         }
-        Request::Query { .. } | Request::Scan { .. } | Request::Transaction(_) => {
-            panic!("not a request of one item")
-        }
+        Request::Query { .. }
+        | Request::Partitions { .. }
+        | Request::Scan { .. }
+        | Request::Transaction(_)
+        | Request::Batch(_) => panic!("not a request of one item"),
     }
 }
 

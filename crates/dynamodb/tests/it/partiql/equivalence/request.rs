@@ -12,12 +12,64 @@ use crate::generators;
 #[derive(Clone, Debug)]
 pub(super) enum Request {
     Insert(Item),
-    Update { key: Key, update: Update, condition: Option<Condition>, returns: &'static str },
-    Delete { key: Key, condition: Option<Condition>, returns: &'static str },
-    Get { key: Key },
-    Query { pk: String, sort: Option<Sort>, filter: Option<Condition>, page: Page },
-    Scan { filter: Option<Condition>, limit: Option<usize> },
+    Update {
+        key: Key,
+        update: Update,
+        condition: Option<Condition>,
+        returns: &'static str,
+    },
+    Delete {
+        key: Key,
+        condition: Option<Condition>,
+        returns: &'static str,
+    },
+    Get {
+        key: Key,
+    },
+    Query {
+        part: Part,
+        sort: Option<Sort>,
+        filter: Option<Condition>,
+        page: Page,
+    },
+    /// All partitions, one after the other.
+    Partitions {
+        source: &'static Source,
+        filter: Option<Condition>,
+        order: [Order; 2],
+    },
+    Scan {
+        source: &'static Source,
+        filter: Option<Condition>,
+        limit: Option<usize>,
+    },
     Transaction(Vec<Request>),
+    /// Writes or reads of single items.
+    Batch(Vec<Request>),
+}
+
+/// What is read, the table or an index of it, and its key.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) index: Option<&'static str>,
+    pub(super) partition: &'static str,
+    pub(super) sort: &'static str,
+}
+
+static SOURCES: [Source; 3] = [
+    Source { index: None, partition: "pk", sort: "sk" },
+    Source { index: Some("by_gk"), partition: "gk", sort: "lk" },
+    Source { index: Some("by_lk"), partition: "pk", sort: "lk" },
+];
+
+/// The values of partition keys, in their order.
+pub(super) const PARTITIONS: [&str; 2] = ["p", "q"];
+
+/// A partition of what is read.
+#[derive(Clone, Debug)]
+pub(super) struct Part {
+    pub(super) source: &'static Source,
+    pub(super) key: &'static str,
 }
 
 #[derive(Clone, Debug)]
@@ -26,7 +78,7 @@ pub(super) struct Key {
     pub(super) sk: String,
 }
 
-/// A test of the sort key, as both languages write it, with its constants.
+/// A test of the sort key, as both languages write it, with `#` for its name, and its constants.
 #[derive(Clone, Debug)]
 pub(super) struct Sort {
     pub(super) test: &'static str,
@@ -35,12 +87,19 @@ pub(super) struct Sort {
 
 #[derive(Clone, Debug)]
 pub(super) struct Page {
-    pub(super) is_backward: bool,
+    /// None is that of the sort key, without saying so.
+    pub(super) order: Option<Order>,
     pub(super) limit: Option<usize>,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Order {
+    Ascending,
+    Descending,
+}
+
 fn key() -> impl Strategy<Value = Key> {
-    (select(vec!["p", "q"]), select(vec!["1", "2", "3"]))
+    (select(&PARTITIONS[..]), select(vec!["1", "2", "3"]))
         .prop_map(|(pk, sk)| Key { pk: pk.to_owned(), sk: sk.to_owned() })
 }
 
@@ -71,17 +130,26 @@ fn value() -> impl Strategy<Value = Value> {
 }
 
 fn item() -> impl Strategy<Value = Item> {
-    (key(), vec((select(vec!["a", "b", "c d"]), value()), 0..4), generators::item()).prop_map(
-        |(key, members, odd)| {
-            let mut item = odd;
-            for (name, value) in members {
-                item.insert(name, value);
-            }
-            item.insert("pk", key.pk);
-            item.insert("sk", key.sk);
-            item
-        },
-    )
+    let members = vec((select(vec!["a", "b", "c d"]), value()), 0..4);
+    let of_index = (proptest::option::of(select(&PARTITIONS[..])), proptest::option::of("[123]"));
+    (key(), members, of_index, generators::item()).prop_map(|(key, members, (gk, lk), odd)| {
+        let mut item = odd;
+        // Of another type, they could not be the key of an index.
+        item.remove("gk");
+        item.remove("lk");
+        if let Some(gk) = gk {
+            item.insert("gk", gk);
+        }
+        if let Some(lk) = lk {
+            item.insert("lk", lk);
+        }
+        for (name, value) in members {
+            item.insert(name, value);
+        }
+        item.insert("pk", key.pk);
+        item.insert("sk", key.sk);
+        item
+    })
 }
 
 fn condition() -> impl Strategy<Value = Option<Condition>> {
@@ -98,7 +166,7 @@ fn condition() -> impl Strategy<Value = Option<Condition>> {
 fn names_key(condition: &Condition) -> bool {
     let mut printer = Printer::new();
     printer.condition(condition);
-    printer.names.iter().any(|(_, name)| name == "pk" || name == "sk")
+    printer.names.iter().any(|(_, name)| ["pk", "sk", "gk", "lk"].contains(&name.as_str()))
 }
 
 fn set_value() -> impl Strategy<Value = SetValue> {
@@ -135,13 +203,12 @@ fn update() -> impl Strategy<Value = Update> {
 
 fn sort() -> impl Strategy<Value = Option<Sort>> {
     let value = || select(vec!["1", "2", "3"]).prop_map(str::to_owned);
-    let one =
-        select(vec!["sk = ?", "sk < ?", "sk <= ?", "sk > ?", "sk >= ?", "begins_with(sk, ?)"]);
+    let one = select(vec!["# = ?", "# < ?", "# <= ?", "# > ?", "# >= ?", "begins_with(#, ?)"]);
     proptest::option::of(prop_oneof![
         (one, value()).prop_map(|(test, value)| Sort { test, values: vec![value] }),
         (value(), value()).prop_map(|(left, right)| {
             let (low, high) = (left.clone().min(right.clone()), left.max(right));
-            Sort { test: "sk BETWEEN ? AND ?", values: vec![low, high] }
+            Sort { test: "# BETWEEN ? AND ?", values: vec![low, high] }
         }),
     ])
 }
@@ -159,17 +226,30 @@ fn write() -> impl Strategy<Value = Request> {
     ]
 }
 
-pub(super) fn request() -> impl Strategy<Value = Request> {
+fn read() -> impl Strategy<Value = Request> {
+    let source = || (0..SOURCES.len()).prop_map(|number| &SOURCES[number]);
+    let order = || select(vec![Order::Ascending, Order::Descending]);
     let limit = || proptest::option::of(1_usize..4);
     let page =
-        (any::<bool>(), limit()).prop_map(|(is_backward, limit)| Page { is_backward, limit });
+        (proptest::option::of(order()), limit()).prop_map(|(order, limit)| Page { order, limit });
+    let part = (source(), select(&PARTITIONS[..])).prop_map(|(source, key)| Part { source, key });
+    prop_oneof![
+        3 => (part, sort(), condition(), page)
+            .prop_map(|(part, sort, filter, page)| Request::Query { part, sort, filter, page }),
+        1 => (source(), condition(), [order(), order()])
+            .prop_map(|(source, filter, order)| Request::Partitions { source, filter, order }),
+        2 => (source(), condition(), limit())
+            .prop_map(|(source, filter, limit)| Request::Scan { source, filter, limit }),
+    ]
+}
+
+pub(super) fn request() -> impl Strategy<Value = Request> {
+    let get = || key().prop_map(|key| Request::Get { key });
     prop_oneof![
         6 => write(),
-        1 => key().prop_map(|key| Request::Get { key }),
-        2 => (select(vec!["p", "q"]), sort(), condition(), page).prop_map(
-            |(pk, sort, filter, page)| Request::Query { pk: pk.to_owned(), sort, filter, page }
-        ),
-        1 => (condition(), limit()).prop_map(|(filter, limit)| Request::Scan { filter, limit }),
+        1 => get(),
+        4 => read(),
         2 => vec(write(), 1..4).prop_map(Request::Transaction),
+        2 => prop_oneof![vec(write(), 1..5), vec(get(), 1..5)].prop_map(Request::Batch),
     ]
 }
