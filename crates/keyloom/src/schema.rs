@@ -81,11 +81,6 @@ impl Schema {
         !self.pending.boards.contains(&name)
     }
 
-    /// Whether entities of a kind can be filtered by tags and facets.
-    pub(crate) fn is_matching_ready(&self, entity: EntityId) -> bool {
-        !self.pending.entities.contains(&self.model().entity(entity).name)
-    }
-
     /// Whether a unique can be looked up.
     pub(crate) fn is_unique_ready(&self, entity: EntityId, unique: UniqueId) -> bool {
         !self.pending.has_unique(&self.layouts.current, (entity, unique))

@@ -1,7 +1,7 @@
 //! The tags and facet values of entities, and how many entities have each: for selection lists,
 //! autocompletion, and facet counts.
 
-use keyloom_query::{Counted, Resume, ValuePage};
+use keyloom_query::{Counted, ListRequest, Resume, ValuePage};
 
 use crate::answer::Answer;
 use crate::db::{find_entity, unknown};
@@ -121,13 +121,11 @@ impl ListQuery {
         &self,
         counted: impl Fn(&Schema) -> Result<Counted, Error>,
     ) -> Result<ValuePage, Error> {
-        let schema = self.ready_schema().await?;
-        let (entity, _) = find_entity(&schema, &self.entity)?;
-        if !schema.is_matching_ready(entity) {
-            return Err(Error::Building { what: format!("What `{}` has in common", self.entity) });
-        }
+        let is_built = |schema: &Schema, request: &ListRequest| {
+            Ok(counted(schema)?.is_built(&schema.layouts.current, request))
+        };
+        let (schema, request) = self.ready(ReadFor::Counting, is_built).await?;
         let counted = counted(&schema)?;
-        let request = self.request(&schema, ReadFor::Counting).await?;
         let db = self.db_for(&schema, &request).await?;
         let cursors = self.db.cursors();
         let resume = Resume { cursors: &cursors, cursor: self.after.as_deref() };

@@ -14,6 +14,7 @@ mod counter;
 mod counts;
 mod expiry;
 mod facets;
+mod filter_indexes;
 mod image;
 mod key;
 mod key_part;
@@ -32,7 +33,7 @@ mod slot;
 mod template;
 mod uniques;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use keyloom_value::{Item, Name, Value};
 
@@ -47,6 +48,7 @@ pub use counter::{Addend, Counter, CounterKeys, RankedKey, is_counter};
 pub use counts::{Breakdown, CountKeys};
 pub use expiry::{ExpiryDefault, ExpiryKeys};
 pub use facets::FacetKeys;
+pub use filter_indexes::FilterIndex;
 pub use image::{Image, OwnRow, Unreadable};
 pub use key::{EntityKey, IndexKey, RowKey, RowName};
 pub use leaderboards::LeaderboardKeys;
@@ -97,6 +99,8 @@ pub(crate) struct EntityLayout {
     pub(crate) expiry_default: Option<ExpiryDefault>,
     /// The numbers of shards that references to it had under earlier revisions.
     pub(crate) earlier_reference_shards: Vec<u32>,
+    /// The indexes for filters that lack entities which earlier revisions have placed.
+    pub(crate) unbuilt: BTreeSet<FilterIndex>,
     /// The fields by their names in rows, if some of these differ from theirs.
     pub(crate) names_in_rows: Option<BTreeMap<Name, Name>>,
 }
@@ -138,6 +142,7 @@ impl Layout {
             referrers: all_links.iter().filter(|link| link.target == id).copied().collect(),
             expiry_default: None,
             earlier_reference_shards: vec![],
+            unbuilt: BTreeSet::new(),
             names_in_rows: names_in_rows(entity),
         };
         let entities: Vec<EntityLayout> = model.entities().map(entity_layout).collect();

@@ -60,9 +60,9 @@ pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{
     Addend, Amount, Breakdown, Chunk, ChunkKeys, Column, CountKeys, Counter, CounterKeys, Delta,
-    DeltaChange, Directory, EntityKey, ExpiryDefault, ExpiryKeys, FacetKeys, Image, IndexKey,
-    KeyPart, KeyTemplate, KeyTemplates, KeyTooLong, Layout, LeaderboardKeys, Link, ListKeys,
-    Matching, OrdinalKeys, OwnRow, Pending, PostingKey, PostingLists, RankedKey, Reason,
+    DeltaChange, Directory, EntityKey, ExpiryDefault, ExpiryKeys, FacetKeys, FilterIndex, Image,
+    IndexKey, KeyPart, KeyTemplate, KeyTemplates, KeyTooLong, Layout, LeaderboardKeys, Link,
+    ListKeys, Matching, OrdinalKeys, OwnRow, Pending, PostingKey, PostingLists, RankedKey, Reason,
     References, Row, RowKey, RowName, SliceBits, Slot, SumTooLong, UniqueKeys, Unreadable,
     attribute, is_counter, ordinal_of, posting_row_prefix,
 };

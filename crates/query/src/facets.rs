@@ -2,7 +2,8 @@
 //! combination of values that can pass.
 
 use keyloom_model::{
-    Entity, FacetKeys, Field, FieldId, FieldType, Presence, Slot, Unreadable, attribute,
+    Entity, FacetKeys, Field, FieldId, FieldType, FilterIndex, Presence, Slot, Unreadable,
+    attribute,
 };
 use keyloom_store::Direction;
 use keyloom_value::{KeyBytes, Name, Value};
@@ -34,9 +35,12 @@ pub(crate) struct Facets {
 pub(crate) type Prefix = Vec<u8>;
 
 impl Facets {
-    /// None if the filter names no value of a facet, or the list has no index keys by facet.
+    /// None if the filter names no value of a facet, or the list does not have the index keys by facet of all entities.
     pub(crate) fn of(reader: &Reader<'_>, request: &ListRequest) -> Option<Facets> {
         let (of, layout) = ((request.entity, request.list), reader.layout);
+        if !layout.is_built(request.entity, FilterIndex::FacetKeys(request.list)) {
+            return None;
+        }
         let slot = layout.facets().slot(request.entity, request.list)?;
         let partition = layout.facets().partition(of, request.tenant.as_ref(), &request.by).ok()?;
         let shards = layout.lists().shards(of, &partition).ok()?;

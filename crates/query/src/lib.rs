@@ -86,6 +86,7 @@ mod board_request;
 mod board_scan;
 mod bound;
 mod budget;
+mod built;
 mod choose;
 mod chunks;
 mod considered;

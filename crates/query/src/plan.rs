@@ -2,7 +2,7 @@
 //! and the list itself takes part only where the filter is not limited to it already. Pure: reads
 //! nothing, so sizes are not known yet ([`Node::sized`](crate::nodes::Node::sized) adds them).
 
-use keyloom_model::{Entity, FieldId, ListId, PostingKey};
+use keyloom_model::{Entity, FieldId, FilterIndex, ListId, PostingKey};
 use keyloom_value::Value;
 
 use crate::nodes::{
@@ -115,9 +115,12 @@ impl<'s> Scope<'s> {
         Some(Difference::of(Intersection::of(matched)?, excluded))
     }
 
-    /// Replaces tags by the declared combination that has them together.
+    /// Replaces tags by the declared combination that has them together, once it is built.
     fn combine<'f>(&self, filters: &mut Vec<&'f Filter>, matched: &mut Vec<NodeRef>) {
-        for combination in &self.declared().combinations {
+        for (at, combination) in self.declared().combinations.iter().enumerate() {
+            if !self.owner.layout.is_built(self.owner.entity, FilterIndex::Combination(at)) {
+                continue;
+            }
             let index = |wanted: &String| {
                 filters.iter().position(|filter| match filter {
                     Filter::Tag { field, key, .. } => *field == combination.field && key == wanted,

@@ -313,8 +313,7 @@ impl ListQuery {
     /// another query, or the store fails.
     pub fn read(&self) -> Answer<'_, Page> {
         Box::pin(async move {
-            let schema = self.ready_schema().await?;
-            let request = self.request(&schema, ReadFor::Page).await?;
+            let (schema, request) = self.ready(ReadFor::Page, |_, _| Ok(true)).await?;
             let db = self.db_for(&schema, &request).await?;
             let reader = db.reader(&schema);
             let (cursors, after) = (self.db.cursors(), self.after.as_deref());
@@ -339,8 +338,7 @@ impl ListQuery {
     /// entity; and as [`ListQuery::read`].
     pub fn total(&self) -> Answer<'_, Total> {
         Box::pin(async move {
-            let schema = self.ready_schema().await?;
-            let request = self.request(&schema, ReadFor::Counting).await?;
+            let (schema, request) = self.ready(ReadFor::Counting, |_, _| Ok(true)).await?;
             let db = self.db_for(&schema, &request).await?;
             Ok(db.reader(&schema).total(&request).await?)
         })
@@ -359,21 +357,41 @@ impl ListQuery {
         others
     }
 
-    pub(crate) async fn ready_schema(&self) -> Result<Arc<Schema>, Error> {
+    /// The schema, and the request by it, once the list and everything that the filter reads are built; and
+    /// what else the caller reads of posting lists.
+    pub(crate) async fn ready(
+        &self,
+        read_for: ReadFor,
+        is_built: impl Fn(&Schema, &ListRequest) -> Result<bool, Error>,
+    ) -> Result<(Arc<Schema>, ListRequest), Error> {
+        let mut schema = self.ready_schema().await?;
+        loop {
+            let request = self.request(&schema, read_for).await?;
+            if request.is_built(&schema.layouts.current) && is_built(&schema, &request)? {
+                return Ok((schema, request));
+            }
+            // Another process may have built it.
+            if self.db.snapshot.is_none() {
+                self.db.shared.refresh().await?;
+            }
+            let latest = self.ready_schema().await?;
+            if latest.edit == schema.edit {
+                return Err(self.building());
+            }
+            schema = latest;
+        }
+    }
+
+    async fn ready_schema(&self) -> Result<Arc<Schema>, Error> {
         let schema = self.db.schema_for(|schema| {
             let (entity, declared) = find_entity(schema, &self.entity)?;
-            let list = self.find_list(declared)?;
-            let is_limited = self.db.user.is_some() && !declared.list(list).facets.is_empty();
-            let is_filtered = is_limited
-                || !self.filters.is_empty()
-                || self.bounds.iter().any(|bound| bound.is_filter(declared));
-            Ok((!is_filtered || schema.is_matching_ready(entity))
-                && schema.is_list_ready(entity, list))
+            Ok(schema.is_list_ready(entity, self.find_list(declared)?))
         });
-        schema.await?.ok_or_else(|| {
-            let what = format!("The list `{}` of `{}`", self.list, self.entity);
-            Error::Building { what }
-        })
+        schema.await?.ok_or_else(|| self.building())
+    }
+
+    fn building(&self) -> Error {
+        Error::Building { what: format!("The list `{}` of `{}`", self.list, self.entity) }
     }
 
     /// The database to read from. A filter reads several posting lists, which must be of one moment: an

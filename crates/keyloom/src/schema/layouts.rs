@@ -40,7 +40,19 @@ impl Layouts {
         before: BTreeMap<u32, Former>,
     ) -> Layouts {
         let layouts = Layouts { current, since_ms: revision.since_ms, before };
-        layouts.with_expiry_defaults().with_earlier_references()
+        let layouts = layouts.with_expiry_defaults().with_earlier_references();
+        layouts.with_earlier_filters(&revision.pending.entities)
+    }
+
+    /// Filters read what all revisions that rows may have declare alike.
+    fn with_earlier_filters(mut self, rewritten: &BTreeSet<String>) -> Layouts {
+        let model = self.current.model().clone();
+        for (id, _) in model.entities().filter(|(_, entity)| rewritten.contains(&entity.name)) {
+            for former in self.before.values() {
+                self.current = self.current.with_earlier_filters(id, &former.layout);
+            }
+        }
+        self
     }
 
     /// Readers find links by the key of their target, also those that are written under earlier

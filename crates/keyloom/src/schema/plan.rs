@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use keyloom_model::{EntityId, FieldId, Model};
+use keyloom_model::{Entity, EntityId, FieldId, FilterIndex, Model};
 use keyloom_store::{Scan, Store, TableName};
 
-use super::Stored;
 use super::open::{Opening, Prepared};
 use super::precheck::precheck;
+use super::{Pending, Stored};
 use crate::Options;
 use crate::answer::Answer;
 use crate::db::Db;
@@ -202,13 +202,32 @@ fn unavailable(prepared: &Prepared) -> Vec<String> {
     let lists = pending.lists.iter().map(named("list"));
     let counts = pending.counts.iter().map(named("count"));
     let boards = pending.boards.iter().map(named("board"));
-    let filtered = layout
-        .model()
-        .entities()
-        .filter(|(_, entity)| entity.has_ordinals() && pending.entities.contains(&entity.name));
-    let filters = filtered.map(|(_, entity)| format!("filters of `{}`", entity.name));
+    let entities = layout.model().entities();
+    let filters = entities.flat_map(|(id, entity)| {
+        let unbuilt = layout.unbuilt(id);
+        unbuilt.filter_map(move |index| unavailable_filter(entity, index, pending))
+    });
     let uniques = pending.uniques.iter().map(named("lookup by"));
     lists.chain(counts).chain(boards).chain(filters).chain(uniques).collect()
+}
+
+/// The filters that read an index; none if others can be read instead, or their list is unavailable as a whole.
+fn unavailable_filter(entity: &Entity, index: FilterIndex, pending: &Pending) -> Option<String> {
+    let (name, field) = (&entity.name, |field: FieldId| &entity.field(field).name);
+    match index {
+        FilterIndex::Facet(list, facet) => {
+            let list = &entity.list(list).name;
+            let is_new = pending.lists.contains(&(name.clone(), list.clone()));
+            let facet = field(facet);
+            (!is_new).then(|| format!("the facet `{facet}` of the list `{list}` of `{name}`"))
+        }
+        FilterIndex::Field(of) => Some(format!("the filter `{}` of `{name}`", field(of))),
+        FilterIndex::Search(search) => {
+            Some(format!("the search `{}` of `{name}`", entity.search(search).name))
+        }
+        FilterIndex::Tags(of) => Some(format!("filters by tags in `{}` of `{name}`", field(of))),
+        FilterIndex::FacetKeys(_) | FilterIndex::Combination(_) => None,
+    }
 }
 
 /// Reads all rows, to count what a change is about.

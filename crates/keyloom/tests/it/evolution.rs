@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use keyloom::{Db, Error, Options};
+use keyloom::{Db, Error, Filter, FindTags, Options};
 use keyloom_store::{Clock, MemoryStore, Store};
 use keyloom_testkit::pausing::{interleave, pausing, stop_after};
 use keyloom_testkit::{ManualClock, SimDisk};
@@ -103,6 +103,72 @@ fn other_lists_answer_while_a_new_list_is_built() {
         assert_eq!(names(&db, "backward").unwrap(), expected);
         assert_eq!(world.revisions(), 1);
         assert!(!world.open(&with(NEW_LIST)).is_backfill_pending());
+    });
+}
+
+const FILTERED: &str = "
+    [entity.note]
+    fields.text = \"text\"
+    fields.kind = \"enum(memo, plan) = memo\"
+    fields.rank = \"int 1..5\"
+    fields.size = \"int = 1\"
+    fields.tags = \"tags = {}\"
+    filters = [\"rank\"]
+    search.words = { fields = [\"text\"] }
+    list.all = { facets = [\"kind\"] }
+";
+
+/// Any change that rewrote an entity made all its filters unavailable, although the rows of both models are in the
+/// posting lists that both declare: a new list was enough to take the search and every selection out of service.
+#[test]
+fn filters_that_both_models_have_answer_during_the_backfill() {
+    let found = |db: &Db| -> Result<Vec<u64>, Error> {
+        let all = || db.list("note", "all");
+        let filters = [
+            Filter::tag("room", "kitchen"),
+            Filter::facet("kind", "plan"),
+            Filter::range("rank", Value::from(2)..),
+            Filter::present("rank"),
+            Filter::search("words", "cook"),
+        ];
+        let totals = filters.into_iter().map(|filter| {
+            let query = all().filter(filter);
+            let total = block_on(query.total())?.count;
+            assert_eq!(block_on(query.read())?.items.len() as u64, total);
+            Ok(total)
+        });
+        let mut totals = totals.collect::<Result<Vec<u64>, Error>>()?;
+        let counts = block_on(all().facet_values("kind"))?.counts.into_iter();
+        let keys = block_on(all().tags(&FindTags::default()))?.counts.into_iter();
+        totals.extend(counts.chain(keys).map(|value| value.count));
+        Ok(totals)
+    };
+    each_world(|world| {
+        let db = world.open(FILTERED);
+        for (rank, kind) in [(1, "memo"), (2, "plan"), (3, "plan")] {
+            let note = json!({ "text": format!("cook {rank}"), "kind": kind, "rank": rank,
+                               "tags": { "room": "kitchen" } });
+            block_on(db.create("note", &note)).unwrap();
+        }
+        let before = found(&db).unwrap();
+        assert_eq!(before, [3, 2, 2, 3, 3, 1, 2, 3]);
+        let changed = FILTERED
+            .replace("[\"rank\"]", "[\"rank\", \"size\"]")
+            .replace("[\"kind\"]", "[\"kind\", \"size\"]");
+        let db = world.open(&format!("{changed}list.by_rank = {{ order = \"rank\" }}\n"));
+        (world.settle)();
+        assert_eq!(found(&db).unwrap(), before);
+        let is_building = |filter: Filter| {
+            let query = db.list("note", "all").filter(filter);
+            matches!(block_on(query.read()), Err(Error::Building { .. }))
+                && matches!(block_on(query.total()), Err(Error::Building { .. }))
+        };
+        assert!(is_building(Filter::present("size")) && is_building(Filter::facet("size", 1)));
+        let sizes = block_on(db.list("note", "all").facet_values("size"));
+        assert!(matches!(sizes, Err(Error::Building { .. })), "{sizes:?}");
+        world.backfill(&db);
+        assert_eq!(found(&db).unwrap(), before);
+        assert!(!is_building(Filter::present("size")) && !is_building(Filter::facet("size", 1)));
     });
 }
 

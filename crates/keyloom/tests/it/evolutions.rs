@@ -134,14 +134,14 @@ fn play_edits(
         }
         draft = edit.draft;
         some_steps(&mut world, 4, &mut random);
-        world.check_pending();
+        world.check_pending(&mut random);
         let done = stop_after(random.below(12), world.db.backfill(|_| {}));
         (world.settle)();
         if let Some(Ok(())) = done {
-            world.naive.pending.clear();
+            world.naive.backfilled();
         }
         some_steps(&mut world, 4, &mut random);
-        world.check_pending();
+        world.check_pending(&mut random);
         // Sometimes the next model comes before the backfill of the last one is complete.
         if random.chance(3, 4) {
             world.backfill();

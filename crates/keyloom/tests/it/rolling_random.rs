@@ -184,7 +184,7 @@ fn explain(world: &mut World, calls: &[Call], new: Option<&str>) {
                 (Some(call), _) => after(world, naive, call, calls)?,
                 (None, Some(model)) => {
                     naive.evolve(model.clone(), now_ms);
-                    naive.pending.clear();
+                    naive.backfilled();
                     naive
                 }
                 (None, None) => naive,

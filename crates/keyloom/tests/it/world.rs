@@ -1,5 +1,6 @@
 //! Random models and histories, and a database that is obviously right to compare with.
 
+mod building;
 mod counts;
 mod document;
 mod draw;

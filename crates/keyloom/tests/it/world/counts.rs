@@ -9,17 +9,19 @@ use keyloom_testkit::Random;
 use keyloom_value::{Item, Number, Value};
 use pollster::block_on;
 
+use super::building::What;
 use super::play::World;
 use super::{Naive, Thing};
 
 impl World {
     pub(crate) fn check_counts(&self, random: &mut Random) {
         for (_, entity) in self.naive.model.entities() {
+            let is_built = |what, name: &str| self.naive.building.has_built(what, entity, name);
             for tenant in self.tenants_of(&entity.name) {
-                for count in &entity.counts {
+                for count in entity.counts.iter().filter(|one| is_built(What::Count, &one.name)) {
                     self.check_count((entity, count), tenant.as_ref(), random);
                 }
-                for board in &entity.boards {
+                for board in entity.boards.iter().filter(|one| is_built(What::Board, &one.name)) {
                     self.check_board((entity, board), tenant.as_ref(), random);
                 }
             }

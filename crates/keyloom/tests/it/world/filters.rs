@@ -1,13 +1,16 @@
 //! Every filter by a facet, a tag, a range, presence or words finds what a full scan finds, in pages and as a total; every
 //! tree has the targets of its entity's references, and its children.
 
-use keyloom::Filter;
+use std::collections::BTreeMap;
+
+use keyloom::{Filter, ListQuery};
 use keyloom_model::{Entity, FieldId, FieldType, List};
 use keyloom_testkit::Random;
 use keyloom_value::Value;
 use pollster::block_on;
 
 use super::Thing;
+use super::building::What;
 use super::lists::read_all;
 use super::play::World;
 
@@ -24,9 +27,11 @@ fn words(text: &str) -> Vec<String> {
 impl World {
     /// Checks whole lists, and lists filtered by one existing value of each facet, tag and filter field.
     pub(crate) fn check_filters(&self, random: &mut Random) {
+        let building = &self.naive.building;
         for (_, entity) in self.naive.model.entities().filter(|(_, e)| e.has_ordinals()) {
             for tenant in self.tenants_of(&entity.name) {
-                for list in &entity.lists {
+                let is_built = |list: &&List| building.has_built(What::List, entity, &list.name);
+                for list in entity.lists.iter().filter(is_built) {
                     let listed = self.naive.listed(&entity.name, list, tenant.as_ref());
                     if listed.is_empty() {
                         continue;
@@ -59,7 +64,8 @@ impl World {
         if !list.facets.is_empty() || filters_all {
             questions.push((query.clone(), listed.to_vec()));
         }
-        for field in &list.facets {
+        let building = &self.naive.building;
+        for field in list.facets.iter().filter(|f| building.has_built_facet(entity, (list, **f))) {
             let Some(value) = self.naive.value(random.pick::<&Thing>(listed), *field) else {
                 continue;
             };
@@ -68,12 +74,12 @@ impl World {
             let name = &entity.field(*field).name;
             questions.push((query.clone().facet(name, [value.clone()]), expected));
         }
-        for field in &entity.filters {
+        for field in entity.filters.iter().filter(|f| building.has_built_filter(entity, **f)) {
             let (filter, passes) = self.some_filter((entity, *field), listed, random);
             let expected = listed.iter().copied().filter(|thing| passes(thing)).collect();
             questions.push((query.clone().filter(filter), expected));
         }
-        for search in &entity.searches {
+        for search in entity.searches.iter().filter(|s| building.has_built_search(entity, s)) {
             let words = |thing: &Thing| {
                 let texts = search.fields.iter().filter_map(|id| self.naive.value(thing, *id));
                 texts.flat_map(|text| words(text.as_s().unwrap_or_default())).collect::<Vec<_>>()
@@ -95,7 +101,7 @@ impl World {
             questions.push((query.clone().filter(filter), expected));
         }
         // With several tag fields, a filter names the field.
-        let is_one = entity.tag_fields().count() == 1;
+        let is_one = entity.tag_fields().count() == 1 && building.has_built_tags(entity);
         let tag = self.some_tag(entity, random.pick::<&Thing>(listed));
         if let Some((key, value)) = tag.filter(|_| is_one) {
             let has = |thing: &&Thing| {
@@ -107,6 +113,9 @@ impl World {
             let expected = listed.iter().copied().filter(has).collect();
             let text = value.as_s().expect("a tag is a text");
             questions.push((query.clone().tag(&key, text), expected));
+        }
+        for facet in list.facets.iter().filter(|f| building.has_built_facet(entity, (list, **f))) {
+            self.check_facet_values(&query, (&entity.field(*facet).name, *facet), listed);
         }
         for (query, expected) in questions {
             let mut found: Vec<String> =
@@ -121,6 +130,25 @@ impl World {
                 assert_eq!(total, ids.len() as u64, "{query:?}");
             }
         }
+    }
+
+    /// Checks how many entities of a list have each value of a facet. Expired entities count until they are deleted.
+    fn check_facet_values(
+        &self,
+        query: &ListQuery,
+        (name, facet): (&str, FieldId),
+        listed: &[&Thing],
+    ) {
+        if self.naive.things.iter().any(|thing| self.naive.is_expired(thing)) {
+            return;
+        }
+        let mut expected: BTreeMap<String, u64> = BTreeMap::new();
+        for value in listed.iter().filter_map(|thing| self.naive.value(thing, facet)) {
+            *expected.entry(value.to_string()).or_default() += 1;
+        }
+        let values = block_on(query.clone().limit(1000).facet_values(name)).expect("a facet");
+        let found = values.counts.iter().map(|found| (found.value.to_string(), found.count));
+        assert_eq!(found.collect::<BTreeMap<_, _>>(), expected, "`{name}` in {query:?}");
     }
 
     /// A range that ends at a value that something has, or a test of presence; and who passes.

@@ -9,6 +9,7 @@ use keyloom_testkit::Random;
 use keyloom_value::Value;
 use pollster::block_on;
 
+use super::building::What;
 use super::play::World;
 use super::{Naive, Thing, rows};
 
@@ -31,7 +32,9 @@ enum Side {
 impl World {
     pub(crate) fn check_lists(&self, random: &mut Random) {
         for (_, entity) in self.naive.model.entities() {
-            for list in &entity.lists {
+            let is_built =
+                |list: &&List| self.naive.building.has_built(What::List, entity, &list.name);
+            for list in entity.lists.iter().filter(is_built) {
                 for tenant in self.tenants_of(&entity.name) {
                     let listed = self.naive.listed(&entity.name, list, tenant.as_ref());
                     let mut all: Vec<Vec<Value>> = vec![];

@@ -14,6 +14,7 @@ use keyloom_model::{
 use keyloom_value::{Item, Value};
 
 use super::Kind;
+use super::building::Building;
 
 /// All entities.
 #[derive(Clone, Debug)]
@@ -23,6 +24,8 @@ pub(crate) struct Naive {
     pub(crate) now_ms: i64,
     /// Uniques that are not built yet, by the names of their entity and their fields.
     pub(crate) pending: BTreeSet<(String, Vec<String>)>,
+    /// Other queries that are not built yet.
+    pub(crate) building: Building,
     /// The last number of each sequence, by what distinguishes it.
     pub(crate) sequences: BTreeMap<String, i64>,
 }
@@ -63,7 +66,7 @@ pub(crate) fn ids(fields: &Item, field: &str) -> Vec<String> {
 impl Naive {
     pub(crate) fn new(model: Model, now_ms: i64) -> Naive {
         let (pending, sequences) = (BTreeSet::new(), BTreeMap::new());
-        Naive { model, things: vec![], now_ms, pending, sequences }
+        Naive { model, things: vec![], now_ms, pending, building: Building::default(), sequences }
     }
 
     pub(crate) fn entity(&self, kind: &str) -> &Entity {
