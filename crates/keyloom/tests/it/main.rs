@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod access;
+mod aggregate_reports;
 mod bulk;
 mod cascades;
 mod cases;

@@ -140,7 +140,8 @@ fn sums_and_averages_match_a_naive_sum_on_every_store() {
     }
 }
 
-/// A group that was emptied is there again with its next entity.
+/// A view of another database lost a group with its last entity, and did not have it again when another one came: here it
+/// is there with its next entity.
 #[test]
 fn a_group_comes_back_after_it_was_emptied() {
     each_store(|store| {
