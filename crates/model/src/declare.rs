@@ -14,7 +14,8 @@ use crate::declared::{Declared, DeclaredHandler, DeclaredTarget};
 use crate::error::{Code, Report, Reporter};
 use crate::parse::{Entry, NodeKind};
 use crate::source::Span;
-use keys::{Keys, NamedTable, TableKind, table, text};
+pub use keys::TableKind;
+use keys::{Keys, NamedTable, table, text};
 use limit::Limit;
 
 /// Maximum number of entities in a model.
@@ -22,6 +23,20 @@ const ENTITIES_MAX: usize = 200;
 
 const MODEL: TableKind = TableKind { what: "a model", keys: &["entity", "on", "jobs"] };
 const HANDLER: TableKind = TableKind { what: "a handler", keys: &["webhook", "job"] };
+
+/// Every kind of table that a model file can have keys of the language in.
+pub const TABLES: &[TableKind] = &[
+    MODEL,
+    HANDLER,
+    entity::ENTITY,
+    access::ACCESS,
+    entity::UNIQUE,
+    list::LIST,
+    list::COUNT,
+    list::BOARD,
+    list::TAGS,
+    search::SEARCH,
+];
 
 /// Reads a whole file.
 pub(crate) fn declare(entries: &[Entry], reporter: &mut Reporter<'_>) -> Declared {

@@ -56,6 +56,7 @@ pub mod workload;
 
 pub use admit::{FieldError, FieldErrorKind, LengthUnit, check_id};
 pub use check::check;
+pub use declare::{TABLES, TableKind};
 pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};
 pub use layout::{

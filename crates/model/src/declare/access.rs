@@ -4,7 +4,7 @@ use super::keys::{Keys, NamedTable, TableKind};
 use crate::declared::DeclaredAccess;
 use crate::error::Reporter;
 
-const ACCESS: TableKind =
+pub(super) const ACCESS: TableKind =
     TableKind { what: "an access table", keys: &["owner", "read", "create", "update", "delete"] };
 
 pub(crate) fn access(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredAccess {

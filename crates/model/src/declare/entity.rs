@@ -24,7 +24,7 @@ const FIELDS_MAX: usize = 200;
 /// Maximum number of patterns of an entity: a compiled one can be large.
 const PATTERNS_MAX: usize = 20;
 
-const ENTITY: TableKind = TableKind {
+pub(super) const ENTITY: TableKind = TableKind {
     what: "an entity",
     keys: &[
         "path",
@@ -55,7 +55,8 @@ const ENTITY: TableKind = TableKind {
         "removed",
     ],
 };
-const UNIQUE: TableKind = TableKind { what: "a unique", keys: &["fields", "within", "fold_case"] };
+pub(super) const UNIQUE: TableKind =
+    TableKind { what: "a unique", keys: &["fields", "within", "fold_case"] };
 
 pub(crate) fn entity(declared: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredEntity {
     let keys = Keys::read(declared.entries, &ENTITY, reporter);

@@ -9,11 +9,13 @@ use crate::error::{Code, Report, Reporter};
 use crate::parse::{Entry, Node, NodeKind};
 use crate::source::{Span, Word};
 
-/// A kind of table, by the keys it can have.
-pub(crate) struct TableKind {
+/// A kind of table of a model file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TableKind {
     /// What messages call it.
-    pub(crate) what: &'static str,
-    pub(crate) keys: &'static [&'static str],
+    pub what: &'static str,
+    /// The keys that it can have.
+    pub keys: &'static [&'static str],
 }
 
 /// The known keys of a table. Unknown keys have been reported.

@@ -8,20 +8,20 @@ use crate::declared::{
 };
 use crate::error::Reporter;
 
-const LIST: TableKind = TableKind {
+pub(super) const LIST: TableKind = TableKind {
     what: "a list",
     keys: &["path", "by", "order", "where", "facets", "access", "shards"],
 };
-const COUNT: TableKind = TableKind {
+pub(super) const COUNT: TableKind = TableKind {
     what: "a count",
     keys: &[
         "path", "by", "split", "window", "of", "zone", "sum", "min", "max", "where", "access",
         "shards",
     ],
 };
-const BOARD: TableKind =
+pub(super) const BOARD: TableKind =
     TableKind { what: "a board", keys: &["of", "rank", "by", "where", "access", "shards"] };
-const TAGS: TableKind = TableKind { what: "a tags table", keys: &["combine"] };
+pub(super) const TAGS: TableKind = TableKind { what: "a tags table", keys: &["combine"] };
 
 pub(crate) fn list(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredList {
     let keys = Keys::read(table.entries, &LIST, reporter);

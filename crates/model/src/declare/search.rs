@@ -4,7 +4,8 @@ use super::keys::{Keys, NamedTable, TableKind};
 use crate::declared::DeclaredSearch;
 use crate::error::Reporter;
 
-const SEARCH: TableKind = TableKind { what: "a search", keys: &["fields", "language", "prefixes"] };
+pub(super) const SEARCH: TableKind =
+    TableKind { what: "a search", keys: &["fields", "language", "prefixes"] };
 
 pub(crate) fn search(table: &NamedTable<'_>, reporter: &mut Reporter<'_>) -> DeclaredSearch {
     let keys = Keys::read(table.entries, &SEARCH, reporter);

@@ -3,5 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod disk_contract;
+mod language;
 mod model;
 mod sloppy_log;
