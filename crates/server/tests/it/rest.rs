@@ -23,6 +23,7 @@ mod garbage;
 mod idempotency;
 mod lists;
 mod live;
+mod live_client;
 mod live_remote;
 mod log;
 mod malformed;

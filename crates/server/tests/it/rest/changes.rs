@@ -60,6 +60,8 @@ impl Stream {
                 return None;
             }
             match line.trim_end_matches('\n') {
+                // The last chunk.
+                "0\r" => return None,
                 line if line.ends_with('\r') => {}
                 "" => return Some(lines),
                 line => lines.push(line.to_owned()),

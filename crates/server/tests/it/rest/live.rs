@@ -9,10 +9,11 @@ use keyloom_server::Role;
 use keyloom_store::{Background, Engine, Options as EngineOptions};
 use keyloom_testkit::{ManualClock, Random, SimDisk};
 use pollster::block_on;
-use serde_json::{Value as Json, json};
+use serde_json::json;
 
 use super::ask::Ask;
-use super::changes::{Stream, Told};
+use super::changes::Stream;
+use super::live_client::{Client, live};
 use super::served::{Door, Served, Setup, engine};
 
 pub(super) const MODEL: &str = r#"
@@ -52,111 +53,8 @@ pub(super) const QUERIES: [&str; 13] = [
     "/boards/best/kept",
 ];
 
-/// A followed query: what a client shows.
-pub(super) struct Client {
-    path: &'static str,
-    stream: Stream,
-    body: Json,
-    id: String,
-    /// Every result of the query so far.
-    results: Vec<Json>,
-    /// Which of them is shown.
-    shown: usize,
-}
-
 fn served() -> Served {
     Served::start(MODEL, Setup { store: engine, ..Setup::new(Door::Closed) })
-}
-
-fn live(path: &str, token: &str) -> Ask {
-    let sign = if path.contains('?') { '&' } else { '?' };
-    Ask::get(&format!("{path}{sign}live=true")).bearer(token)
-}
-
-/// Applies an event as the documentation says.
-pub(super) fn apply(body: &mut Json, told: &Told) {
-    let data = &told.data;
-    let at = data["at"].as_u64().map_or(0, |at| usize::try_from(at).expect("small"));
-    let is_one = body.get("items").is_none();
-    match told.name.as_str() {
-        "page" => *body = data["body"].clone(),
-        "leave" if is_one => *body = Json::Null,
-        "enter" | "change" if is_one => *body = data["item"].clone(),
-        "leave" => drop(items(body).remove(at)),
-        "enter" => items(body).insert(at, data["item"].clone()),
-        "change" => items(body)[at] = data["item"].clone(),
-        "move" => {
-            let from = usize::try_from(data["from"].as_u64().expect("a place")).expect("small");
-            items(body).remove(from);
-            items(body).insert(at, data["item"].clone());
-        }
-        "total" | "count" | "rank" | "set" => {
-            let member = data["member"].as_str().expect("a name").to_owned();
-            let members = body.as_object_mut().expect("an object");
-            match data.get("value") {
-                Some(value) => drop(members.insert(member, value.clone())),
-                None => drop(members.remove(&member)),
-            }
-        }
-        other => panic!("an event `{other}`"),
-    }
-}
-
-fn items(body: &mut Json) -> &mut Vec<Json> {
-    body["items"].as_array_mut().expect("items")
-}
-
-impl Client {
-    /// Connects again, as somebody who was interrupted at any event.
-    pub(super) fn reconnect(&mut self, served: &Served, token: &str) {
-        let again = live(self.path, token).header("Last-Event-ID", &self.id);
-        self.stream = Stream::open(served, &again);
-    }
-
-    pub(super) fn open(served: &Served, path: &'static str, token: &str) -> Client {
-        let mut stream = Stream::open(served, &live(path, token));
-        let first = stream.next_or_end().expect("a page");
-        assert_eq!(first.name, "page", "{path}");
-        let body = first.data["body"].clone();
-        Client { path, stream, results: vec![body.clone()], body, id: first.id, shown: 0 }
-    }
-
-    /// Reads events until what the query returns now is shown. Returns how many.
-    pub(super) fn settle(&mut self, served: &Served, token: &str) -> usize {
-        let (last, mut count) = (get(served, self.path, token), 0);
-        while self.body != last {
-            let told = self.stream.next_or_end();
-            let told = told.unwrap_or_else(|| {
-                panic!("{}: {} is shown instead of {last}", self.path, self.body)
-            });
-            apply(&mut self.body, &told);
-            self.id = told.id;
-            count += 1;
-        }
-        count
-    }
-
-    /// Reads events until the last result is shown. Each that is shown on the way is one of the results,
-    /// and they are in order.
-    fn follow(&mut self) {
-        let last = self.results.last().expect("there is one").clone();
-        while self.body != last {
-            let told = self.stream.next_or_end().expect("the stream goes on");
-            apply(&mut self.body, &told);
-            self.id = told.id;
-            if !self.id.starts_with('~') {
-                let mut later = self.results[self.shown..].iter();
-                let (path, body) = (self.path, &self.body);
-                let next = later.position(|result| result == body);
-                self.shown += next.unwrap_or_else(|| panic!("{path} never returned {body}"));
-            }
-        }
-    }
-}
-
-fn get(served: &Served, path: &str, token: &str) -> Json {
-    let answer = served.ask(&Ask::get(path).bearer(token));
-    if answer.status == 404 { Json::Null } else { answer.expect_json(200) }
 }
 
 /// A random change of a few tasks and notes. Many are refused.
@@ -196,20 +94,23 @@ fn a_page_and_its_events_are_what_the_query_returns() {
     }
     let mut clients: Vec<Client> =
         QUERIES.iter().map(|path| Client::open(&served, path, &token)).collect();
+    clients.iter_mut().for_each(|client| client.note(&served));
     for round in 0..40 {
         for _ in 0..=random.below(6) {
             change(&db, &mut random);
+            clients.iter_mut().for_each(|client| client.note(&served));
             // Of another tenant: nobody here sees it.
             change(&served.db.tenant("blue"), &mut random);
-            for client in &mut clients {
-                client.results.push(get(&served, client.path, &token));
-            }
         }
-        clients.iter_mut().for_each(Client::follow);
+        clients.iter_mut().for_each(|client| client.follow(&served));
         if round % 5 == 4 {
-            clients[random.index(QUERIES.len())].reconnect(&served, &token);
+            let interrupted = random.index(clients.len());
+            clients[interrupted].reconnect(&served);
+            clients.retain(|client| !client.is_over);
         }
     }
+    assert!(clients.len() + 1 >= QUERIES.len(), "only one entity can be gone");
+    clients.iter().for_each(|client| client.check_commit(&served));
 }
 
 /// Serves what is on a disk.
@@ -236,24 +137,24 @@ fn a_page_and_its_events_are_what_the_query_returns_across_crashes() {
             let task = json!({ "id": id, "folder": "a", "state": "open", "rank": 1, "points": 1 });
             block_on(served.db.tenant("red").create("task", &task)).unwrap();
         }
-        // Who connects again gets no stream of an entity that was deleted.
-        let queries = QUERIES.iter().filter(|path| !path.starts_with("/tasks/t1"));
         let mut clients: Vec<Client> =
-            queries.map(|path| Client::open(&served, path, &token)).collect();
+            QUERIES.iter().map(|path| Client::open(&served, path, &token)).collect();
+        clients.iter_mut().for_each(|client| client.note(&served));
         for _ in 0..5 {
             disk.crash_at_sync(1 + random.below(12));
             for _ in 0..=random.below(6) {
                 change(&served.db.tenant("red"), &mut random);
-                change(&served.db.tenant("blue"), &mut random);
                 if disk.crashed() {
                     break;
                 }
-                for client in &mut clients {
-                    client.results.push(get(&served, client.path, &token));
-                }
+                clients.iter_mut().for_each(|client| client.note(&served));
                 if random.chance(1, 2) {
                     let client = random.index(clients.len());
-                    clients[client].follow();
+                    clients[client].follow(&served);
+                }
+                change(&served.db.tenant("blue"), &mut random);
+                if disk.crashed() {
+                    break;
                 }
             }
             disk.crash_now();
@@ -262,10 +163,13 @@ fn a_page_and_its_events_are_what_the_query_returns_across_crashes() {
             served = served_from(&disk);
             for client in &mut clients {
                 // What was written last may be there or not.
-                client.results.push(get(&served, client.path, &token));
-                client.reconnect(&served, &token);
-                client.follow();
+                client.note(&served);
+                client.reconnect(&served);
+                client.follow(&served);
+                client.check_commit(&served);
             }
+            // Who connects again gets no stream of an entity that was deleted.
+            clients.retain(|client| !client.is_over);
         }
     }
 }

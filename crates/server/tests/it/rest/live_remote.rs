@@ -10,7 +10,8 @@ use keyloom_testkit::{ManualClock, Random};
 use pollster::block_on;
 use serde_json::json;
 
-use super::live::{Client, MODEL, QUERIES, change};
+use super::live::{MODEL, QUERIES, change};
+use super::live_client::Client;
 use super::served::{Door, Served, Setup};
 use crate::rig::{self, Rig};
 
@@ -61,13 +62,13 @@ fn on_dynamodb_a_page_and_its_events_lead_to_what_the_query_returns() {
         if round % 4 == 3 {
             drop(served);
             served = serve(&endpoint);
-            clients.iter_mut().for_each(|client| client.reconnect(&served, &token));
+            clients.iter_mut().for_each(|client| client.reconnect(&served));
         } else if random.chance(1, 2) {
             let interrupted = random.index(clients.len());
-            clients[interrupted].reconnect(&served, &token);
+            clients[interrupted].reconnect(&served);
         }
-        event_count +=
-            clients.iter_mut().map(|client| client.settle(&served, &token)).sum::<usize>();
+        event_count += clients.iter_mut().map(|client| client.settle(&served)).sum::<usize>();
     }
     assert!(event_count > 40, "{event_count} events");
+    clients.iter().for_each(|client| client.check_commit_can_be_used(&served));
 }

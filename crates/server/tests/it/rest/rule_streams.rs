@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::ask::Ask;
 use super::changes::Stream;
-use super::live::apply;
+use super::live_client::apply;
 use super::rules::{Expected, Scene, USERS};
 
 const MODELS: u64 = 12;
