@@ -344,6 +344,9 @@ impl Shared {
         if schema.edit >= current.edit {
             *current = Arc::new(schema);
         }
+        drop(current);
+        // Who begins to wait from now on knows that there is another model.
+        self.hub.note_other_model();
     }
 
     pub(crate) fn now_ms(&self) -> i64 {

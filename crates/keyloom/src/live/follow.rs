@@ -169,10 +169,11 @@ impl Live {
     async fn wait(&self, last: &Last) -> Result<Woken, Error> {
         let Last { read, is_after_change } = last;
         let shared = &self.db.shared;
+        let waiter = shared.hub.wait_for(read.clone());
+        // Once this waits, another model raises the alarm.
         if shared.schema().edit != read.schema.edit {
             return Ok(Woken::Changed(None));
         }
-        let waiter = shared.hub.wait_for(read.clone());
         let due = self.due(read, *is_after_change);
         let read_feed = FeedReader { shared }.run();
         let alarmed = Box::pin(waiter.alarm.wait());

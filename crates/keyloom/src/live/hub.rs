@@ -263,6 +263,11 @@ impl Hub {
         state.position = Some(position);
     }
 
+    /// Alarms everybody: what was read by an earlier model is read again.
+    pub(crate) fn note_other_model(&self) {
+        self.lock().waiting.values_mut().for_each(Waiting::alarm_of_unknown);
+    }
+
     /// Alarms everybody: changes were missed. Reading the feed begins anew.
     pub(super) fn start_over(&self) {
         let mut state = self.lock();

@@ -414,6 +414,26 @@ fn a_page_in_order_of_creation_is_read_again_when_nothing_follows_any_more() {
     }
 }
 
+/// No row of an entity changes with the model, and nobody else may ask again for a long time.
+#[test]
+fn who_waits_reads_again_when_the_model_changes() {
+    let db = block_on(open(MODEL, Arc::new(engine_at(&ManualClock::new()))));
+    apply(&db, task("t1", "home", 1));
+    let page = |moment: keyloom::live::Moment| {
+        let query = moment.db.list("task", "of").by("list", "home");
+        block_on(query.read()).expect("it is read").items[0].to_json()
+    };
+    let mut live = db.live();
+    assert!(page(block_on(live.next()).expect("it is read")).contains("\"rank\""));
+    let mut waiting = Box::pin(live.next());
+    assert!(waiting.as_mut().now_or_never().is_none(), "nothing has changed");
+    let renamed = MODEL.replace("fields.rank", "renamed.points = 'rank'\nfields.points");
+    let renamed = renamed.replace("order = \"rank\"", "order = \"points\"");
+    block_on(db.change_model(&renamed)).expect("the model changes");
+    let moment = waiting.now_or_never().expect("it is ready").expect("it is read");
+    assert!(page(moment).contains("\"points\""));
+}
+
 /// Who reads the feed for all can stop at any time.
 #[test]
 fn another_live_read_goes_on_reading_the_feed() {

@@ -90,8 +90,8 @@ impl Rest {
     }
 
     /// Returns a function that serves the model that the database has now, also while a server runs, with
-    /// these routes and options. Requests in progress are finished as they began. Metrics go on; the
-    /// consumption of operations that are new is not among them.
+    /// these routes and options. Requests in progress are finished as they began; streams end, so that their
+    /// clients connect again. Metrics go on; the consumption of operations that are new is not among them.
     ///
     /// The function fails as [`Rest::new`] does, and then changes nothing.
     pub fn reload(
@@ -246,6 +246,7 @@ impl RestService {
             readiness: Readiness::new(engine.as_ref()),
             measurements: measured,
             is_stopped: is_stopped.unwrap_or_else(|| Arc::new(watch::Sender::new(false))),
+            is_over: watch::Sender::new(false),
             change_signal: Arc::new(ChangeSignal::new(db.clone())),
             model,
             tokens,
@@ -310,8 +311,9 @@ impl RestService {
         if is_secret { Cow::Owned(format!("/{first}/…")) } else { Cow::Borrowed(path) }
     }
 
-    pub(super) fn stop(&self) {
-        self.state.is_stopped.send_replace(true);
+    /// Whether the database has another model by now than the one that this serves.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.db.model() != self.state.model
     }
 }
 

@@ -1,5 +1,5 @@
 //! The service of the model in force. A reload replaces it between two requests: those in progress are
-//! finished by the one that they began with.
+//! finished by the one that they began with. Streams never finish: they end, and their clients connect again.
 
 use std::borrow::Cow;
 use std::convert::Infallible;
@@ -31,9 +31,15 @@ impl Current {
         Current { first: service.clone(), now: RwLock::new(service) }
     }
 
-    /// Answers requests from now on with another service.
+    /// Answers requests from now on with another service, and ends the streams of the one before.
     pub(super) fn replace(&self, service: RestService) {
-        *self.now.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(service);
+        let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut *now, Arc::new(service));
+        before.state.end_streams();
+        // Whoever stops the server at this moment has set this, or finds the new service.
+        if *self.first.state.is_stopped.borrow() {
+            now.state.end_streams();
+        }
     }
 
     /// The service that it began with.
@@ -87,6 +93,7 @@ impl Service for Current {
     }
 
     fn stop(&self) {
-        self.first.stop();
+        self.first.state.is_stopped.send_replace(true);
+        self.now().state.end_streams();
     }
 }

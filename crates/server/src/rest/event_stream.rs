@@ -33,7 +33,7 @@ pub(super) trait Source: Send + 'static {
 /// An open stream.
 #[derive(Debug)]
 pub(super) struct EventStream {
-    stopped: watch::Receiver<bool>,
+    is_over: watch::Receiver<bool>,
     access: StreamAccess,
     quiet: Pin<Box<Sleep>>,
     /// Released when the stream ends.
@@ -45,7 +45,7 @@ pub(super) enum Woken {
     Changed,
     /// Nothing was sent for a while.
     Quiet,
-    /// The server stops, or the token is no longer valid.
+    /// The server stops or serves another model, or the token is no longer valid.
     End,
 }
 
@@ -55,9 +55,9 @@ impl EventStream {
         let permit = call.exchange.origin.edge.streams.enter(call.exchange.origin.ip());
         let permit = permit.ok_or_else(|| Problem::from(Refusal::TooManyStreams))?;
         let access = StreamAccess::new(call, state.tokens.clone());
-        let stopped = state.is_stopped.subscribe();
+        let is_over = state.is_over.subscribe();
         let quiet = Box::pin(sleep_until(Instant::now()));
-        Ok(EventStream { stopped, access, quiet, _permit: permit })
+        Ok(EventStream { is_over, access, quiet, _permit: permit })
     }
 
     /// The reply that a source makes.
@@ -81,11 +81,11 @@ impl EventStream {
         changed: impl Future<Output = Result<(), E>>,
     ) -> Woken {
         let quiet_until = self.access.no_later(quiet_until);
-        let EventStream { stopped, quiet, .. } = self;
+        let EventStream { is_over, quiet, .. } = self;
         // A later time costs nothing until the earlier one has come.
         quiet.as_mut().reset(quiet_until);
-        let stop = async { stopped.wait_for(|is_stopped| *is_stopped).await.is_ok() };
-        let woken = match race(race(stop, changed), quiet).await {
+        let over = async { is_over.wait_for(|is_over| *is_over).await.is_ok() };
+        let woken = match race(race(over, changed), quiet).await {
             Either::Left(Either::Right(Ok(()))) => Woken::Changed,
             Either::Left(Either::Left(_) | Either::Right(Err(_))) => Woken::End,
             Either::Right(()) => Woken::Quiet,

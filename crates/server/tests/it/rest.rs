@@ -24,6 +24,7 @@ mod idempotency;
 mod lists;
 mod live;
 mod live_client;
+mod live_models;
 mod live_remote;
 mod log;
 mod malformed;

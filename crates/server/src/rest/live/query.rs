@@ -31,6 +31,8 @@ pub(super) enum Shown {
     Seen(Arc<Seen>),
     /// It cannot go on.
     Failed(Arc<Problem>),
+    /// The model that it is a query of is not served any more. Clients connect again.
+    Over,
 }
 
 #[derive(Debug)]

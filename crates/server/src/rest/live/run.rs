@@ -1,6 +1,7 @@
 //! Runs queries that are followed: again whenever what they have read changes.
 
 use std::collections::HashMap;
+use std::future::pending;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -156,9 +157,9 @@ impl Runner {
             };
             match ran {
                 Ok(()) => sleep_until(begun + GAP).await,
-                Err(problem) => {
+                Err(end) => {
                     queries.end(&key, &self.query);
-                    self.query.shown.send_replace(Shown::Failed(Arc::new(problem)));
+                    self.query.shown.send_replace(end);
                     return;
                 }
             }
@@ -178,9 +179,38 @@ impl Runner {
         }
     }
 
-    /// Waits for a change, and runs the query.
-    async fn once(&self, live: &mut Live) -> Result<(), Problem> {
-        let Moment { db, position } = live.next().await?;
+    /// Waits for a change, and runs the query. Fails with how it ends.
+    async fn once(&self, live: &mut Live) -> Result<(), Shown> {
+        let moment = match race(self.replaced(), live.next()).await {
+            Either::Left(()) => return Err(Shown::Over),
+            Either::Right(moment) => moment.map_err(|error| self.ended_by(error.into()))?,
+        };
+        let seen = self.seen(moment).await.map_err(|problem| self.ended_by(problem))?;
+        self.query.show(seen);
+        Ok(())
+    }
+
+    /// Waits until the service of another model has replaced this one. What this one was asked for is answered
+    /// once in any case: browsers do not connect again after another answer.
+    async fn replaced(&self) {
+        match self.query.last() {
+            Some(_) => self.service.state.over().await,
+            None => pending().await,
+        }
+    }
+
+    /// How the query ends by a problem. One with another model than that of the query says nothing to clients: they
+    /// get the answer of its service when they connect again.
+    fn ended_by(&self, problem: Problem) -> Shown {
+        match self.query.last() {
+            Some(_) if self.service.is_outdated() => Shown::Over,
+            Some(_) | None => Shown::Failed(Arc::new(problem)),
+        }
+    }
+
+    /// Runs the query.
+    async fn seen(&self, moment: Moment) -> Result<Seen, Problem> {
+        let Moment { db, position } = moment;
         let edge = &self.call.exchange.origin.edge;
         let (service, index) = (self.service.clone(), self.index);
         let call = Call { db, ..self.call.clone() };
@@ -192,15 +222,15 @@ impl Runner {
             Ok(Seen::new(read_at, &body, before.as_deref()))
         };
         let seen = edge.pool.run(Weight::of_body(0), see);
-        let seen = match timeout(edge.limits.answer_time, seen).await {
-            Ok(Ok(seen)) => seen,
-            Ok(Err(Stopped::Problem(problem))) if self.is_gone(&problem) => Seen::nothing(position),
-            Ok(Err(Stopped::Problem(problem))) => return Err(problem),
-            Ok(Err(Stopped::Refusal(refusal))) => return Err(refusal.into()),
-            Err(_) => return Err(Refusal::Overdue.into()),
-        };
-        self.query.show(seen);
-        Ok(())
+        match timeout(edge.limits.answer_time, seen).await {
+            Ok(Ok(seen)) => Ok(seen),
+            Ok(Err(Stopped::Problem(problem))) if self.is_gone(&problem) => {
+                Ok(Seen::nothing(position))
+            }
+            Ok(Err(Stopped::Problem(problem))) => Err(problem),
+            Ok(Err(Stopped::Refusal(refusal))) => Err(refusal.into()),
+            Err(_) => Err(Refusal::Overdue.into()),
+        }
     }
 
     /// Whether the one entity that was there is not there any more.

@@ -64,7 +64,7 @@ enum Stage {
     /// Nothing was sent yet.
     New,
     Open,
-    /// The last chunk was sent.
+    /// There are no more chunks.
     Over,
 }
 
@@ -85,6 +85,9 @@ impl Source for LiveStream {
                     if !events.is_empty() {
                         return Some(events);
                     }
+                    if self.stage == Stage::Over {
+                        return None;
+                    }
                 }
                 Woken::Quiet => return Some(Bytes::from_static(b": nothing new\n\n")),
                 Woken::End => return None,
@@ -103,6 +106,10 @@ impl LiveStream {
             Shown::Failed(problem) => {
                 self.stage = Stage::Over;
                 return Bytes::from(frame::error(&problem.to_json("").to_string()));
+            }
+            Shown::Over => {
+                self.stage = Stage::Over;
+                return Bytes::new();
             }
         };
         let events = match &self.sent {

@@ -23,7 +23,11 @@ pub(crate) struct Served {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) tokens: Tokens,
     pub(crate) routes: Vec<Route>,
+    serve_again: ServeAgain,
 }
+
+/// Serves the model that the database has by now.
+struct ServeAgain(Box<dyn Fn(RestOptions) -> Result<(), String> + Send + Sync>);
 
 /// Who may send requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,10 +128,18 @@ impl Served {
         }
         let rest = Rest::new(db.clone(), trusting, setup.own, options).unwrap();
         let routes = rest.routes();
+        let reload = rest.reload();
+        let serve_again = ServeAgain(Box::new(move |options| reload(vec![], options)));
         let cors_origins = setup.cors_origins.iter().map(|origin| (*origin).to_owned()).collect();
         let config = Config { cors_origins, ..config(setup.limits, setup.tls) };
         let rig = Rig::serve(rest.into(), clock, config);
-        Served { rig, db, store, tokens, routes }
+        Served { rig, db, store, tokens, routes, serve_again }
+    }
+
+    /// Serves the model that the database has by now, without these operations.
+    pub(crate) fn serve_again(&self, closed: &'static [&'static str]) {
+        let options = RestOptions { closed, ..RestOptions::default() };
+        (self.serve_again.0)(options).unwrap();
     }
 
     /// Serves without tokens.
