@@ -1,7 +1,7 @@
 //! What streams of server-sent events share: who may have one, and waiting. A stream runs as part of its
 //! connection, which asks for a chunk when it has sent the one before: nothing is queued for slow clients.
 
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -80,17 +80,28 @@ impl EventStream {
         quiet_until: Instant,
         changed: impl Future<Output = Result<(), E>>,
     ) -> Woken {
-        let quiet_until = self.access.no_later(quiet_until);
-        let EventStream { is_over, quiet, .. } = self;
-        // A later time costs nothing until the earlier one has come.
-        quiet.as_mut().reset(quiet_until);
-        let over = async { is_over.wait_for(|is_over| *is_over).await.is_ok() };
-        let woken = match race(race(over, changed), quiet).await {
-            Either::Left(Either::Right(Ok(()))) => Woken::Changed,
-            Either::Left(Either::Left(_) | Either::Right(Err(_))) => Woken::End,
-            Either::Right(()) => Woken::Quiet,
-        };
-        if self.access.holds().await { woken } else { Woken::End }
+        let mut changed = pin!(changed);
+        loop {
+            let no_later = self.access.no_later(quiet_until);
+            let EventStream { is_over, access, quiet, .. } = self;
+            // A later time costs nothing until the earlier one has come.
+            quiet.as_mut().reset(no_later);
+            let over = async { is_over.wait_for(|is_over| *is_over).await.is_ok() };
+            let told = race(race(over, changed.as_mut()), race(access.revocation(), quiet)).await;
+            let woken = match told {
+                Either::Left(Either::Right(Ok(()))) => Some(Woken::Changed),
+                Either::Left(Either::Left(_) | Either::Right(Err(_))) => Some(Woken::End),
+                // Another token than this one, mostly.
+                Either::Right(Either::Left(())) => None,
+                Either::Right(Either::Right(())) => Some(Woken::Quiet),
+            };
+            if !self.access.holds().await {
+                return Woken::End;
+            }
+            if let Some(woken) = woken {
+                return woken;
+            }
+        }
     }
 
     /// Whether the client may have more.

@@ -1,9 +1,12 @@
-//! Whether a stream may go on: tokens are revoked and expire while it is open.
+//! Whether a stream may go on: tokens are revoked and expire while it is open. What this process revokes, it
+//! knows at once; other processes that share the tokens say nothing, so they are read again from time to time.
 
+use std::future::pending;
 use std::sync::Arc;
 use std::time::Duration;
 
 use keyloom_store::Time;
+use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::call::Call;
@@ -17,6 +20,8 @@ pub(super) struct StreamAccess {
     token: Option<String>,
     /// When the token expires, if that is known.
     expires: Option<Time>,
+    /// Changes when this process revokes a token, perhaps this one.
+    revocations: watch::Receiver<()>,
     checked: Instant,
     interval: Duration,
 }
@@ -27,8 +32,11 @@ impl StreamAccess {
     pub(super) fn new(call: &Call, tokens: Arc<Tokens>) -> StreamAccess {
         let (token, interval) =
             (call.caller.token.clone(), call.exchange.origin.edge.limits.head_time);
-        let expires = call.caller.expires;
-        StreamAccess { tokens, token, expires, checked: Instant::now(), interval }
+        let (expires, mut revocations) = (call.caller.expires, tokens.revocations());
+        // It may have been revoked since it was checked.
+        revocations.mark_changed();
+        let checked = Instant::now();
+        StreamAccess { tokens, token, expires, revocations, checked, interval }
     }
 
     /// Whether the token is valid: it has not expired, and has not been revoked, which is not checked again
@@ -37,12 +45,24 @@ impl StreamAccess {
         if self.expires.is_some_and(|expires| expires <= self.tokens.now()) {
             return false;
         }
+        let is_any_revoked = self.revocations.has_changed().unwrap_or(true);
         match &self.token {
-            Some(token) if self.checked.elapsed() >= self.interval => {
+            Some(token) if is_any_revoked || self.checked.elapsed() >= self.interval => {
+                // Before it is read: what is revoked meanwhile is checked again.
+                self.revocations.mark_unchanged();
                 self.checked = Instant::now();
                 self.tokens.is_valid(token).await.unwrap_or(false)
             }
             Some(_) | None => true,
+        }
+    }
+
+    /// Waits until this process has revoked a token since this one was checked.
+    pub(super) async fn revocation(&self) {
+        match self.token {
+            // The original has not seen it yet when this is ready.
+            Some(_) => drop(self.revocations.clone().changed().await),
+            None => pending().await,
         }
     }
 

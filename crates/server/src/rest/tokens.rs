@@ -10,6 +10,7 @@ use keyloom_store::{
     TableSpec, Time,
 };
 use keyloom_value::Condition;
+use tokio::sync::watch;
 
 use super::issuers::{Identity, Issuers, Unidentified};
 use super::token::{ID, Token, TokenRequest, is_id, parts};
@@ -28,6 +29,8 @@ pub struct Tokens {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     pub(super) is_open: AtomicBool,
+    /// Changes whenever this revokes one.
+    revoked: watch::Sender<()>,
     /// Whose tokens are accepted besides.
     issuers: Option<Issuers>,
 }
@@ -63,8 +66,8 @@ impl Tokens {
             Err(StoreError::WritesRefused(_)) => {}
             Err(error) => drop(store.describe_table(table.clone()).await.map_err(|_| error)?),
         }
-        let is_open = AtomicBool::new(false);
-        let tokens = Tokens { store, table, clock, entropy, is_open, issuers: None };
+        let (is_open, revoked) = (AtomicBool::new(false), watch::Sender::default());
+        let tokens = Tokens { store, table, clock, entropy, is_open, revoked, issuers: None };
         // A damaged token admits nobody, but counts as one.
         let is_open = tokens.rows().await?.is_empty();
         tokens.is_open.store(is_open, Ordering::SeqCst);
@@ -154,7 +157,8 @@ impl Tokens {
         rows(&*self.store, &self.table).await
     }
 
-    /// Revokes a token. Returns false if none has this id.
+    /// Revokes a token. Returns false if none has this id. Streams of a server that shares this value end at
+    /// once, those of others within a minute.
     ///
     /// # Errors
     ///
@@ -167,8 +171,16 @@ impl Tokens {
         if self.store.get(Get::new(&self.table, key.clone())).await?.is_none() {
             return Ok(false);
         }
-        self.store.delete(Delete::new(&self.table, key)).await?;
+        let deleted = self.store.delete(Delete::new(&self.table, key)).await;
+        // Also if it failed: it may have been deleted.
+        self.revoked.send_replace(());
+        deleted?;
         Ok(true)
+    }
+
+    /// Changes whenever this revokes a token.
+    pub(super) fn revocations(&self) -> watch::Receiver<()> {
+        self.revoked.subscribe()
     }
 
     /// Whether the token with this id is valid now.

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use keyloom::Db;
-use keyloom_server::Role;
+use keyloom_server::{Limits, Role};
 use keyloom_store::{Background, Engine, Options as EngineOptions};
 use keyloom_testkit::{ManualClock, Random, SimDisk};
 use pollster::block_on;
@@ -274,8 +275,39 @@ fn access_is_checked_as_for_other_requests() {
     served.ask(&Ask::get("/folders/a/tasks?live=maybe").bearer(&bound)).expect_json(400);
 }
 
+/// As the operator of the server, or an administrator over HTTP, revokes one: what other processes revoke is looked
+/// for only from time to time.
 #[test]
-fn streams_end_when_their_token_is_revoked() {
+fn streams_end_at_once_when_their_server_revokes_their_token() {
+    let hour = Duration::from_secs(3600);
+    let setup = Setup::new(Door::Closed);
+    let limits = Limits { head_time: hour, ..setup.limits };
+    let served = Served::start(MODEL, Setup { store: engine, limits, ..setup });
+    let admin = served.token(Role::Admin, None);
+    let [first, second, kept] = [(); 3].map(|()| served.token(Role::Reader, Some("red")));
+    let mut other = Stream::open(&served, &live("/folders/a/tasks", &kept));
+    assert_eq!(other.next_or_end().unwrap().name, "page");
+    let tokens = block_on(served.tokens.list()).unwrap();
+    for revoked in [first, second] {
+        let mut streams = [
+            Stream::open(&served, &live("/folders/a/tasks", &revoked)),
+            Stream::open(&served, &Ask::get("/changes").bearer(&revoked)),
+        ];
+        assert_eq!(streams[0].next_or_end().unwrap().name, "page");
+        let id = &tokens.iter().find(|token| revoked.contains(&token.id)).unwrap().id;
+        let answer = served.ask(&Ask::delete(&format!("/tokens/{id}")).bearer(&admin));
+        assert_eq!(answer.status, 204);
+        for stream in &mut streams {
+            assert_eq!(stream.next_or_end(), None);
+        }
+    }
+    let task = json!({ "id": "t1", "folder": "a", "state": "open", "rank": 1, "points": 1 });
+    block_on(served.db.tenant("red").create("task", &task)).unwrap();
+    assert_eq!(other.next_or_end().unwrap().name, "enter");
+}
+
+#[test]
+fn streams_end_when_another_process_revokes_their_token() {
     let served = served();
     let revoked = served.token(Role::Reader, Some("red"));
     let kept = served.token(Role::Reader, Some("red"));
