@@ -22,10 +22,11 @@ pub(super) fn page(seen: &Seen) -> String {
 }
 
 /// The events that lead from one result to another: none if they are equal, and everything if that is
-/// shorter.
+/// shorter, or if events of items would mean something else to clients.
 pub(super) fn difference(old: &Seen, new: &Seen) -> String {
     let steps = steps(old, new);
-    if old.shape != new.shape || steps.len() > new.items.len().max(4) {
+    let is_other = old.shape != new.shape || steps.len() > new.items.len().max(4);
+    if is_other || !steps.is_empty() && (old.resembles_page() || new.resembles_page()) {
         return page(new);
     }
     let (mut text, last) = (String::new(), steps.len().saturating_sub(1));

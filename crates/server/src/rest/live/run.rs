@@ -215,11 +215,14 @@ impl Runner {
         let (service, index) = (self.service.clone(), self.index);
         let call = Call { db, ..self.call.clone() };
         let (position, before) = (position.to_string(), self.query.last());
-        let read_at = position.clone();
+        let (read_at, is_one) = (position.clone(), self.is_of_one());
         let see = async move {
             let reply = service.answer(call, index).await?;
             let body = String::from_utf8(reply.body).unwrap_or_default();
-            Ok(Seen::new(read_at, &body, before.as_deref()))
+            Ok(match is_one {
+                true => Seen::one(read_at, &body),
+                false => Seen::new(read_at, &body, before.as_deref()),
+            })
         };
         let seen = edge.pool.run(Weight::of_body(0), see);
         match timeout(edge.limits.answer_time, seen).await {
@@ -233,9 +236,13 @@ impl Runner {
         }
     }
 
-    /// Whether the one entity that was there is not there any more.
+    /// Whether the one entity that was there is not there any more, and an event can say so.
     fn is_gone(&self, problem: &Problem) -> bool {
-        let is_one = self.service.operations[self.index].action.is_read_of_one();
-        is_one && problem.kind() == Kind::NotFound && self.query.last().is_some()
+        let is_shown = self.query.last().is_some_and(|last| !last.resembles_page());
+        self.is_of_one() && problem.kind() == Kind::NotFound && is_shown
+    }
+
+    fn is_of_one(&self) -> bool {
+        self.service.operations[self.index].action.is_read_of_one()
     }
 }

@@ -10,6 +10,9 @@ use super::json_parts::{elements, members};
 /// Members of items that are measured: what is measured identifies an item that has no id.
 const MEASURES: [&str; 8] = ["count", "sum", "average", "min", "max", "rank", "score", "with"];
 
+/// The member of a page with its items.
+const ITEMS: &str = "items";
+
 /// Between the position and the hash in an id.
 const SEPARATOR: char = '.';
 
@@ -53,24 +56,26 @@ pub(super) struct Item {
 }
 
 impl Seen {
-    /// Takes a body apart. Items that are as they were before are shared, and not parsed again.
+    /// Takes a body apart that is not one entity. Items that are as they were before are shared, and not parsed
+    /// again.
     pub(super) fn new(position: String, body: &str, before: Option<&Seen>) -> Seen {
         let mut parts = members(body);
-        let items = parts.iter().position(|(name, _)| *name == "items");
+        let items = parts.iter().position(|(name, _)| *name == ITEMS);
         let earlier = Earlier::new(before.map_or(&[], |before| &before.items));
         let (shape, items) = match items.map(|at| parts.remove(at).1) {
             Some(items) => {
                 let elements = elements(items).into_iter().enumerate();
                 (Shape::Page, elements.map(|(at, json)| earlier.item(at, json)).collect())
             }
-            None if parts.iter().any(|(name, _)| *name == "id") => {
-                parts.clear();
-                (Shape::One, vec![earlier.item(0, body)])
-            }
             None => (Shape::Numbers, vec![]),
         };
         let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
         Seen::of(position, (shape, items, parts.into_iter().map(owned).collect()))
+    }
+
+    /// One entity, whatever its fields are called.
+    pub(super) fn one(position: String, body: &str) -> Seen {
+        Seen::of(position, (Shape::One, vec![Arc::new(Item::new(body))], vec![]))
     }
 
     /// The one item is gone.
@@ -112,6 +117,12 @@ impl Seen {
                 )
             }
         }
+    }
+
+    /// Whether it is an entity that clients take for a page: it has a field `items`.
+    pub(super) fn resembles_page(&self) -> bool {
+        let mut members = self.items.iter().flat_map(|item| members(&item.json));
+        self.shape == Shape::One && members.any(|(name, _)| name == ITEMS)
     }
 
     /// Whether it shows the same as another.

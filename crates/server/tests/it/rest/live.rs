@@ -10,11 +10,11 @@ use keyloom_server::{Limits, Role};
 use keyloom_store::{Background, Engine, Options as EngineOptions};
 use keyloom_testkit::{ManualClock, Random, SimDisk};
 use pollster::block_on;
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::ask::Ask;
 use super::changes::Stream;
-use super::live_client::{Client, live};
+use super::live_client::{Client, apply, get, live};
 use super::served::{Door, Served, Setup, engine};
 
 pub(super) const MODEL: &str = r#"
@@ -257,6 +257,34 @@ fn an_entity_that_is_deleted_leaves_and_can_come_back() {
     assert_eq!(stream.next_or_end().unwrap().name, "leave");
     block_on(db.create("task", &task)).unwrap();
     assert_eq!(stream.next_or_end().unwrap().name, "enter");
+}
+
+/// Its body was taken for a page: a text was lost, and elements that are no objects were confused with each other.
+#[test]
+fn an_entity_with_a_field_called_items_is_followed_as_it_is() {
+    let models = [("list of text", json!(["a", "b", "c"]), json!(["c", "a"])), {
+        ("text", json!("a, [b]"), json!("c"))
+    }];
+    for (of, first, second) in models {
+        let model = format!("[entity.cart]\nid = 'given'\nfields.items = '{of}'\n");
+        let setup = Setup { store: engine, ..Setup::new(Door::Closed) };
+        let served = Served::start(&model, setup);
+        let token = served.token(Role::Reader, None);
+        block_on(served.db.create("cart", &json!({ "id": "c", "items": first }))).unwrap();
+        let mut stream = Stream::open(&served, &live("/carts/c", &token));
+        let mut body = Json::Null;
+        apply(&mut body, &stream.next_or_end().unwrap());
+        assert_eq!(body, get(&served, "/carts/c", &token), "{of}");
+        block_on(served.db.update("cart", "c", &json!({ "items": second }))).unwrap();
+        let told = stream.next_or_end().unwrap();
+        assert_eq!(told.name, "page", "{of}");
+        apply(&mut body, &told);
+        assert_eq!(body, get(&served, "/carts/c", &token), "{of}");
+        block_on(served.db.delete("cart", "c")).unwrap();
+        let told = stream.next_or_end().unwrap();
+        assert_eq!((told.name.as_str(), &told.data["status"]), ("error", &json!(404)), "{of}");
+        assert_eq!(stream.next_or_end(), None, "{of}");
+    }
 }
 
 #[test]
