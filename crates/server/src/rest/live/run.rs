@@ -62,7 +62,7 @@ impl LiveQueries {
     }
 
     /// Follows the query of a call; starts it if nobody follows it yet.
-    pub(super) fn follow(&self, service: &Arc<RestService>, index: usize, call: Call) -> Followed {
+    pub(super) fn follow(&self, service: &Arc<RestService>, index: usize, call: &Call) -> Followed {
         let key = Key {
             operation: index,
             tenant: call.caller.tenant.clone(),
@@ -81,7 +81,7 @@ impl LiveQueries {
         running.insert(key.clone(), query.clone());
         self.count.inc();
         // Conditions such as `If-None-Match` are about one response, and the memory of its body is counted for it.
-        let call = Call { headers: HeaderMap::new(), body: Bytes::new(), ..call };
+        let call = Call { headers: HeaderMap::new(), body: Bytes::new(), ..call.clone() };
         let runner = Runner { service: service.clone(), index, call, query: query.clone() };
         tokio::spawn(runner.run(key));
         Followed { query, shown }

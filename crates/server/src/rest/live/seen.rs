@@ -119,6 +119,11 @@ impl Seen {
         }
     }
 
+    /// Whether it is one entity that is gone.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.shape == Shape::One && self.items.is_empty()
+    }
+
     /// Whether it is an entity that clients take for a page: it has a field `items`.
     pub(super) fn resembles_page(&self) -> bool {
         let mut members = self.items.iter().flat_map(|item| members(&item.json));

@@ -10,11 +10,12 @@ use tokio::time::{Instant, timeout};
 use super::super::call::{Call, Reply};
 use super::super::event_stream::{EventStream, QUIET_MAX, RETRY, Source, Woken};
 use super::super::problem::Problem;
-use super::super::service::RestService;
+use super::super::service::{RestService, Stopped};
 use super::frame;
 use super::query::{LiveQuery, Shown};
 use super::run::Followed;
 use super::seen::Seen;
+use crate::fair::Weight;
 use crate::http::refusal::Refusal;
 
 /// Follows the query of a call. The first run can fail; later errors are events, and end the stream.
@@ -26,7 +27,7 @@ pub(in super::super) async fn follow(
     let stream = EventStream::open(&service.state, &call)?;
     let answer_time = call.exchange.origin.edge.limits.answer_time;
     let (is_head, resume) = (call.method == Method::HEAD, last_event_id(&call));
-    let Followed { query, mut shown } = service.live.follow(service, index, call);
+    let Followed { query, mut shown } = service.live.follow(service, index, &call);
     let ready = shown.wait_for(|shown| !matches!(shown, Shown::Nothing));
     match timeout(answer_time, ready).await {
         Ok(Ok(first)) => {
@@ -36,12 +37,30 @@ pub(in super::super) async fn follow(
         }
         Ok(Err(_)) | Err(_) => return Err(Refusal::Overdue.into()),
     }
+    if query.last().is_some_and(|seen| seen.is_nothing()) {
+        check_exists(service, index, call).await?;
+    }
     if is_head {
         return Ok(EventStream::head());
     }
     let sent = resume.as_deref().and_then(frame::resumed).and_then(|id| query.with_id(id));
     shown.mark_changed();
     Ok(EventStream::reply(LiveStream { query, shown, sent, stream, stage: Stage::New }))
+}
+
+/// Fails as the request without a stream does if the entity of a call does not exist: others may follow it until it
+/// does again, but nobody begins to. What is shown may be a little older than what is there.
+async fn check_exists(service: &Arc<RestService>, index: usize, call: Call) -> Result<(), Problem> {
+    let exchange = call.exchange.clone();
+    let edge = &exchange.origin.edge;
+    let service = service.clone();
+    let answered = async move { service.answer(call, index).await };
+    match timeout(edge.limits.answer_time, edge.pool.run(Weight::of_body(0), answered)).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(Stopped::Problem(problem))) => Err(problem),
+        Ok(Err(Stopped::Refusal(refusal))) => Err(refusal.into()),
+        Err(_) => Err(Refusal::Overdue.into()),
+    }
 }
 
 fn last_event_id(call: &Call) -> Option<String> {

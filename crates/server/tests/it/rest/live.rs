@@ -259,6 +259,39 @@ fn an_entity_that_is_deleted_leaves_and_can_come_back() {
     assert_eq!(stream.next_or_end().unwrap().name, "enter");
 }
 
+/// The body of one entity can say that it is gone. What else is about an entity is refused.
+#[test]
+fn whoever_follows_what_is_deleted_is_told_and_refused_afterwards() {
+    let paths = [
+        ("/tasks/t1", "leave"),
+        ("/tasks/t1?with=notes&fields=rank", "leave"),
+        ("/tasks/t1/with/notes", "error"),
+        ("/boards/best/t1", "error"),
+        ("/boards/best?around=t1", "error"),
+    ];
+    for (path, expected) in paths {
+        let served = served();
+        let (token, db) = (served.token(Role::Reader, Some("red")), served.db.tenant("red"));
+        for id in ["t1", "t2"] {
+            let task = json!({ "id": id, "folder": "a", "state": "open", "rank": 1, "points": 1 });
+            block_on(db.create("task", &task)).unwrap();
+        }
+        let mut stream = Stream::open(&served, &live(path, &token));
+        let first = stream.next_or_end().unwrap();
+        block_on(db.delete("task", "t1")).unwrap();
+        let told = stream.next_or_end().unwrap();
+        assert_eq!(told.name, expected, "{path}");
+        if expected == "error" {
+            assert_eq!(told.data["status"], 404, "{path}");
+            assert_eq!(stream.next_or_end(), None, "{path}");
+        }
+        for id in [first.id, told.id] {
+            let again = live(path, &token).header("Last-Event-ID", &id);
+            assert_eq!(served.ask(&again).outcome(), "404 not-found", "{path}");
+        }
+    }
+}
+
 /// Its body was taken for a page: a text was lost, and elements that are no objects were confused with each other.
 #[test]
 fn an_entity_with_a_field_called_items_is_followed_as_it_is() {
