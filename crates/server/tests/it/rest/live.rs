@@ -292,6 +292,32 @@ fn whoever_follows_what_is_deleted_is_told_and_refused_afterwards() {
     }
 }
 
+/// Nothing is queued for a client that does not read. What the system buffers for its connection, at most 10 MB, is a
+/// third of all that happens.
+#[test]
+fn a_client_that_does_not_read_gets_one_difference_instead_of_many() {
+    const CHANGES: usize = 240;
+    let served = served();
+    let (token, db) = (served.token(Role::Reader, Some("red")), served.db.tenant("red"));
+    let note = |text: &str| json!({ "text": text.repeat(120 << 10) });
+    let task = json!({ "id": "t1", "folder": "a", "state": "open", "rank": 1, "points": 1 });
+    block_on(db.create("task", &task)).unwrap();
+    block_on(db.create("note", &json!({ "id": "n", "task": "t1", "text": "" }))).unwrap();
+    let path = "/notes/n";
+    let mut slow = Client::open(&served, path, &token);
+    let mut fast = Client::open(&served, path, &token);
+    let mut told = 0;
+    for number in 0..CHANGES {
+        let text = char::from(b'a' + (number % 26) as u8).to_string();
+        block_on(db.update("note", "n", &note(&text))).unwrap();
+        told += fast.settle(&served);
+    }
+    assert_eq!(told, CHANGES, "every change is an event for who reads");
+    let told = slow.settle(&served);
+    assert_eq!(slow.body, fast.body);
+    assert!(told < CHANGES / 2, "{told} events of {CHANGES}");
+}
+
 /// Its body was taken for a page: a text was lost, and elements that are no objects were confused with each other.
 #[test]
 fn an_entity_with_a_field_called_items_is_followed_as_it_is() {
