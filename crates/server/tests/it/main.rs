@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod attacks;
+mod cases;
 mod crowding;
 mod dropped;
 mod http_client;

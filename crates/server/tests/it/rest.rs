@@ -25,6 +25,8 @@ mod lists;
 mod live;
 mod live_client;
 mod live_models;
+mod live_queries;
+mod live_random;
 mod live_remote;
 mod log;
 mod malformed;

@@ -15,11 +15,11 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 
 use super::ask::Ask;
 use super::cut_stage::{Addresses, Event, Pace, Side, Size, Stage, in_memory, on_files};
 use super::cut_watcher::{Expected, Watcher};
+use crate::cases::for_all;
 use crate::rig::Answer;
 
 /// Set for the process that is killed: its directory, the call of the store, and its pace.
@@ -67,21 +67,6 @@ fn paces() -> impl Strategy<Value = Pace> {
 fn cases(cuts: impl Strategy<Value = Cut>) -> impl Strategy<Value = Case> {
     let drawn = (sizes(), cuts, 0..=1_000_u64, any::<u64>());
     drawn.prop_map(|(size, cut, at, seed)| Case { size, cut, at, seed })
-}
-
-/// Runs `PROPTEST_CASES` cases, or this many by default.
-fn for_all(ordinary: u32, drawn: impl Strategy<Value = Case>, play: impl Fn(Case)) {
-    let asked = std::env::var_os("PROPTEST_CASES").is_some();
-    let cases = if asked { Config::default().cases } else { ordinary };
-    let config = Config { cases, failure_persistence: None, ..Config::default() };
-    let config = Config { max_shrink_iters: 40, ..config };
-    let played = TestRunner::new(config).run(&drawn, |case| {
-        play(case);
-        Ok(())
-    });
-    if let Err(error) = played {
-        panic!("{error}");
-    }
 }
 
 /// Ends other threads on drop, also when the test fails.

@@ -325,7 +325,7 @@ fn fill(model: &Model, db: &Db, whose: &Whose<'_>, random: &mut Random) -> Vec<T
     things
 }
 
-fn ids_of(things: &[Thing], kind: EntityId) -> Vec<String> {
+pub(crate) fn ids_of(things: &[Thing], kind: EntityId) -> Vec<String> {
     things.iter().filter(|thing| thing.entity == kind).map(|thing| thing.id.clone()).collect()
 }
 
