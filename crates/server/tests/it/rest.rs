@@ -43,6 +43,7 @@ mod read_only;
 mod readiness;
 mod reserved;
 mod rule_streams;
+mod rule_values;
 mod rules;
 pub(crate) mod served;
 mod serving;
