@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use keyloom::Db;
 use keyloom::events::Handlers;
+use keyloom::{Db, Error};
 use keyloom_server::{OwnRoute, RestOptions};
 use tokio::sync::Mutex;
 
@@ -68,6 +68,12 @@ impl ModelReload {
         if *served == text {
             return Ok(());
         }
+        // Everything that can fail without the data comes before the change.
+        if let Some(handlers) = &handlers {
+            let model =
+                keyloom_model::check(&text).map_err(|error| Error::Model(error).to_string())?;
+            handlers.check_model(&model).map_err(|error| error.to_string())?;
+        }
         let changed = self.db.change_model(&text).await;
         changed.map_err(|error| format!("the model stays as it was: {error}"))?;
         (self.serve)(vec![], self.options.clone())?;
@@ -76,11 +82,64 @@ impl ModelReload {
             workers.stop().await;
         }
         if let Some(handlers) = handlers {
-            handlers.check(&self.db).map_err(|error| error.to_string())?;
             *workers = Some(Workers::start(&self.db, handlers).await);
         }
         *served = text;
         print("Serving the changed model.");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use keyloom::events::Effects;
+    use keyloom_store::{MemoryStore, SystemClock};
+
+    use super::*;
+    use crate::operations::block_on;
+
+    const OLD: &str = "[entity.note]\nfields.text = \"text\"\n";
+    const CALLING: &str = "[entity.note]\nfields.text = \"text\"\n[on.note]\ninsert = \"greet\"\n";
+
+    /// It was found out only after the model had been changed and the workers had been stopped: then no worker ran
+    /// any more, for what the old model declared either.
+    #[test]
+    fn a_model_whose_handlers_are_missing_changes_nothing() {
+        block_on(refuse_a_model_without_handlers()).unwrap();
+    }
+
+    async fn refuse_a_model_without_handlers() -> Result<(), String> {
+        let db = Db::open(OLD, Arc::new(MemoryStore::new(Arc::new(SystemClock)))).await.unwrap();
+        let greet = || Handlers::new().event("greet", |_| Ok(Effects::new()));
+        let workers = Workers::start(&db, greet()).await;
+        let has_code = Arc::new(AtomicBool::new(false));
+        let has = has_code.clone();
+        let read = move || {
+            let has = has.load(Ordering::SeqCst);
+            let handlers = if has { greet() } else { Handlers::new() };
+            Ok(ReadModel { text: CALLING.to_owned(), handlers: Some(handlers) })
+        };
+        let reload = ModelReload {
+            source: ModelSource::new(read),
+            db: db.clone(),
+            serve: Box::new(|_, _| Ok(())),
+            options: RestOptions::default(),
+            workers: Arc::new(Mutex::new(Some(workers))),
+            text: Mutex::new(OLD.to_owned()),
+        };
+        for attempt in [reload.run().await, reload.run().await] {
+            let error = attempt.unwrap_err();
+            assert!(error.contains("no handler has this name"), "{error}");
+            assert_eq!(db.model_text().await.unwrap(), OLD);
+            assert!(reload.workers.lock().await.is_some());
+        }
+        has_code.store(true, Ordering::SeqCst);
+        reload.run().await.unwrap();
+        assert_eq!(db.model_text().await.unwrap(), CALLING);
+        let workers = reload.workers.lock().await.take();
+        workers.unwrap().stop().await;
         Ok(())
     }
 }

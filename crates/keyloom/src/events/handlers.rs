@@ -220,7 +220,16 @@ impl Handlers {
     ///
     /// [`Error::Unknown`] with the first name that is not.
     pub fn check(&self, db: &Db) -> Result<(), Error> {
-        let consumers = Consumer::all(db.shared.schema().model());
+        self.check_model(db.shared.schema().model())
+    }
+
+    /// Like [`Handlers::check`], which has an example, for a model that no database need have yet: before it is changed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Unknown`] with the first name that is not.
+    pub fn check_model(&self, model: &Model) -> Result<(), Error> {
+        let consumers = Consumer::all(model);
         let lacks = |consumer: &&Consumer| !self.is_partial && !self.has(&consumer.target);
         let Some(consumer) = consumers.iter().find(lacks) else { return Ok(()) };
         Err(match &consumer.target {
