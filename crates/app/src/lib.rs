@@ -39,7 +39,7 @@ pub use application::{Application, exit};
 pub use console::{log, print};
 pub use damage::DamageWatch;
 pub use environment::Environment;
-pub use model_reload::{ModelSource, ReadModel};
+pub use model_reload::ModelSource;
 pub use parts::Parts;
 pub use serve::{Served, directory_of, serve, serve_arguments};
 pub use settings::{Setting, Settings, Takes, secret};

@@ -1,37 +1,36 @@
-//! Replacing the model that is served, when the process is told to read it again.
+//! Replacing the model that is served, when the process is told to read it again, or a command changes it.
 
 use std::fmt;
 use std::sync::Arc;
 
 use keyloom::events::Handlers;
 use keyloom::{Db, Error};
+use keyloom_model::Model;
 use keyloom_server::{OwnRoute, RestOptions};
+use tokio::runtime::Handle;
 use tokio::sync::Mutex;
 
 use crate::console::print;
 use crate::worker::Workers;
 
+/// Checks that a model can be served, and returns the handlers of its events.
+type Prepare = dyn Fn(&Model) -> Result<Option<Handlers>, String> + Send + Sync;
+
 /// Where a model comes from, and comes from again when it is reloaded.
 #[derive(Clone)]
 pub struct ModelSource {
-    read: Arc<dyn Fn() -> Result<ReadModel, String> + Send + Sync>,
-}
-
-/// A model that was read.
-#[derive(Debug)]
-pub struct ReadModel {
-    /// Its text.
-    pub text: String,
-    /// The handlers of its events.
-    pub handlers: Option<Handlers>,
+    read: Arc<dyn Fn() -> Result<String, String> + Send + Sync>,
+    prepare: Arc<Prepare>,
 }
 
 impl ModelSource {
-    /// A source that this function reads. Its errors say what is wrong and how to fix it.
+    /// A source whose text `read` reads. `prepare` checks that a model can be served, also one that comes from
+    /// elsewhere, and returns the handlers of its events. Their errors say what is wrong and how to fix it.
     pub fn new(
-        read: impl Fn() -> Result<ReadModel, String> + Send + Sync + 'static,
+        read: impl Fn() -> Result<String, String> + Send + Sync + 'static,
+        prepare: impl Fn(&Model) -> Result<Option<Handlers>, String> + Send + Sync + 'static,
     ) -> ModelSource {
-        ModelSource { read: Arc::new(read) }
+        ModelSource { read: Arc::new(read), prepare: Arc::new(prepare) }
     }
 }
 
@@ -55,26 +54,83 @@ pub(crate) struct ModelReload {
     pub(crate) serve: ServeAgain,
     pub(crate) options: RestOptions,
     pub(crate) workers: RunningWorkers,
-    /// The text that is served.
-    pub(crate) text: Mutex<String>,
+    pub(crate) texts: Mutex<ModelTexts>,
+}
+
+/// The model of a server, as commands change it.
+pub struct ServedModel {
+    /// None if the model is part of the program.
+    reload: Option<Arc<ModelReload>>,
+    /// Of the server. Commands run on one of their own, which ends with them.
+    runtime: Handle,
+}
+
+impl ServedModel {
+    /// The model of the server that runs on this runtime.
+    pub(crate) fn of(reload: Option<Arc<ModelReload>>) -> ServedModel {
+        ServedModel { reload, runtime: Handle::current() }
+    }
+
+    /// Serves another model, unless it is served already.
+    pub(crate) async fn replace(&self, text: &str) -> Result<(), String> {
+        let Some(reload) = self.reload.clone() else {
+            return Err(
+                "the model is part of the program that serves it: change it there.".to_owned()
+            );
+        };
+        let text = text.to_owned();
+        let changed = self.runtime.spawn(async move { reload.replace(&text).await });
+        changed.await.map_err(|_| "the server is stopping: try again.".to_owned())?
+    }
+}
+
+/// The texts of the models of a server.
+pub(crate) struct ModelTexts {
+    /// That of the model that is served.
+    served: String,
+    /// What the source had when it was read last. It differs if the model was changed by a command.
+    source: String,
+}
+
+impl ModelTexts {
+    /// The model of a server that starts.
+    pub(crate) fn of(text: &str) -> ModelTexts {
+        ModelTexts { served: text.to_owned(), source: text.to_owned() }
+    }
 }
 
 impl ModelReload {
-    /// Reads the model, and serves it if it has changed. If it is invalid or refused, everything stays as
-    /// it is.
+    /// Reads the model again, and serves it if it has changed since it was read last. If it is invalid or refused,
+    /// everything stays as it is.
     pub(crate) async fn run(&self) -> Result<(), String> {
-        let ReadModel { text, handlers } = (self.source.read)()?;
-        let mut served = self.text.lock().await;
-        if *served == text {
+        let text = (self.source.read)()?;
+        let mut texts = self.texts.lock().await;
+        // A signal for another reason must not undo what a command has changed.
+        if texts.source != text {
+            self.change(&text, &mut texts).await?;
+            texts.source = text;
+        }
+        Ok(())
+    }
+
+    /// Serves a model that does not come from the source.
+    pub(crate) async fn replace(&self, text: &str) -> Result<(), String> {
+        let mut texts = self.texts.lock().await;
+        self.change(text, &mut texts).await
+    }
+
+    /// Serves a model, unless it is served already. Everything that can fail without the data comes before the change.
+    async fn change(&self, text: &str, texts: &mut ModelTexts) -> Result<(), String> {
+        if texts.served == text {
             return Ok(());
         }
-        // Everything that can fail without the data comes before the change.
+        let model =
+            keyloom_model::check(text).map_err(|errors| Error::Model(errors).to_string())?;
+        let handlers = (self.source.prepare)(&model)?;
         if let Some(handlers) = &handlers {
-            let model =
-                keyloom_model::check(&text).map_err(|error| Error::Model(error).to_string())?;
             handlers.check_model(&model).map_err(|error| error.to_string())?;
         }
-        let changed = self.db.change_model(&text).await;
+        let changed = self.db.change_model(text).await;
         changed.map_err(|error| format!("the model stays as it was: {error}"))?;
         (self.serve)(vec![], self.options.clone())?;
         let mut workers = self.workers.lock().await;
@@ -84,7 +140,7 @@ impl ModelReload {
         if let Some(handlers) = handlers {
             *workers = Some(Workers::start(&self.db, handlers).await);
         }
-        *served = text;
+        text.clone_into(&mut texts.served);
         print("Serving the changed model.");
         Ok(())
     }
@@ -116,20 +172,19 @@ mod tests {
         let workers = Workers::start(&db, greet()).await;
         let has_code = Arc::new(AtomicBool::new(false));
         let has = has_code.clone();
-        let read = move || {
+        let prepare = move |_: &Model| {
             let has = has.load(Ordering::SeqCst);
-            let handlers = if has { greet() } else { Handlers::new() };
-            Ok(ReadModel { text: CALLING.to_owned(), handlers: Some(handlers) })
+            Ok(Some(if has { greet() } else { Handlers::new() }))
         };
         let reload = ModelReload {
-            source: ModelSource::new(read),
+            source: ModelSource::new(|| Ok(CALLING.to_owned()), prepare),
             db: db.clone(),
             serve: Box::new(|_, _| Ok(())),
             options: RestOptions::default(),
             workers: Arc::new(Mutex::new(Some(workers))),
-            text: Mutex::new(OLD.to_owned()),
+            texts: Mutex::new(ModelTexts::of(OLD)),
         };
-        for attempt in [reload.run().await, reload.run().await] {
+        for attempt in [reload.run().await, reload.replace(CALLING).await] {
             let error = attempt.unwrap_err();
             assert!(error.contains("no handler has this name"), "{error}");
             assert_eq!(db.model_text().await.unwrap(), OLD);

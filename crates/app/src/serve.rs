@@ -16,7 +16,7 @@ use crate::chores::Chores;
 use crate::console::print;
 use crate::damage::DamageWatch;
 use crate::directory::close;
-use crate::model_reload::{ModelReload, ModelSource, RunningWorkers};
+use crate::model_reload::{ModelReload, ModelSource, ModelTexts, RunningWorkers, ServedModel};
 use crate::operations::{About, Data};
 use crate::parts::Parts;
 use crate::reload::Hangup;
@@ -95,9 +95,8 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
     let is_open = tokens.is_open();
     let chores = Chores::start(&db);
     let Parts { routes, closed, handlers, pages } = served.parts;
-    if let Some(handlers) = &handlers {
-        handlers.check(&db).map_err(|error| error.to_string())?;
-    }
+    let checked = handlers.iter().try_for_each(|handlers| handlers.check(&db));
+    checked.map_err(|error| error.to_string())?;
     let pages = [pages, pages::named(arguments)?].concat();
     let options = rest_options(served.name, engine.as_ref(), consumption, arguments)?;
     let options = RestOptions { closed, pages, ..options };
@@ -118,12 +117,15 @@ async fn serve_until_stopped(served: Served<'_>, arguments: &ArgMatches) -> Resu
         serve: serve_again,
         options,
         workers: workers.clone(),
-        text: Mutex::new(served.model.to_owned()),
+        texts: Mutex::new(ModelTexts::of(served.model)),
     });
-    let reloading = reload(hangup, (&server, &tokens, model), (served.program, arguments));
+    let model = model.map(Arc::new);
+    let parts = (&server, &tokens, model.clone());
+    let reloading = reload(hangup, parts, (served.program, arguments));
     let socket = engine.as_ref().and_then(|engine| {
         let about = About::new(served.name, &url);
-        socket::listen(engine, Data::Served { db, tokens, engine: engine.clone(), about })
+        let (engine_of, model) = (engine.clone(), ServedModel::of(model));
+        socket::listen(engine, Data::Served { db, tokens, engine: engine_of, model, about })
     });
     let stop = listen::stop_signal()?;
     print(&format!("Serving {} from {name} on {url}", served.name));
@@ -209,11 +211,11 @@ fn too_open(flag: &str, program: &str) -> String {
 /// Reads the certificate, the tokens and the model again whenever the process is told to.
 fn reload(
     hangup: Hangup,
-    (server, tokens, model): (&Server, &Arc<Tokens>, Option<ModelReload>),
+    (server, tokens, model): (&Server, &Arc<Tokens>, Option<Arc<ModelReload>>),
     (program, arguments): (&str, &ArgMatches),
 ) -> JoinHandle<()> {
     let (certificate, tokens) = (Arc::new(server.reload()), tokens.clone());
-    let (program, arguments, model) = (program.to_owned(), arguments.clone(), Arc::new(model));
+    let (program, arguments) = (program.to_owned(), arguments.clone());
     hangup.reload(move || {
         let (certificate, tokens, model) = (certificate.clone(), tokens.clone(), model.clone());
         let admin = admin_token::named(&program, &arguments);
@@ -225,7 +227,7 @@ fn reload(
                 Ok(admin) => admin_token::ensure(&tokens, admin.as_ref()).await,
                 Err(error) => Err(error),
             };
-            let model = match &*model {
+            let model = match &model {
                 Some(model) => model.run().await,
                 None => Ok(()),
             };

@@ -24,8 +24,9 @@ Examples:
   keyloom migrate model.toml --dynamodb tasks --region eu-central-1
       Change the model of a table that other processes use meanwhile
 
-A server does the same when it is started with the new model, or told to read its model file again with
-SIGHUP, and answers requests meanwhile. While it runs, only --plan works here for another model.
+While a server has the directory open, it makes the change, and answers requests meanwhile. Start it with
+the new model file the next time. A server does the same when it is told to read its own model file again,
+with SIGHUP.
 \"Changing a model\" in docs/model.md says which changes are possible.";
 
 fn describe(command: clap::Command) -> clap::Command {
@@ -75,6 +76,10 @@ fn report(migration: &Migration) -> String {
     section("Rewritten", rewritten.map(|(entity, count)| entities(entity, *count)).collect());
     section("Unavailable until all is rewritten", migration.unavailable.clone());
     let _ = match (migration.done, migration.rewritten.is_empty()) {
+        (true, _) if migration.is_served => writeln!(
+            text,
+            "Done. The server serves the changed model; start it with this model file the next time."
+        ),
         (true, _) => writeln!(text, "Done."),
         (false, true) => writeln!(text, "Nothing is rewritten."),
         (false, false) => writeln!(

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use clap::ArgMatches;
 use keyloom_app::pages::of_folder;
-use keyloom_app::{ModelSource, Parts, ReadModel, Served, directory_of, serve, serve_arguments};
-use keyloom_server::OwnPage;
+use keyloom_app::{ModelSource, Parts, Served, directory_of, serve, serve_arguments};
+use keyloom_server::{OwnPage, Rest};
 
 use crate::command::{Command, PROGRAM};
 use crate::model_file::ModelFile;
@@ -55,12 +55,15 @@ fn run(arguments: &ArgMatches) -> Result<(), String> {
     let parts = Parts { handlers, pages, ..Parts::default() };
     let name = &name_of(path);
     let (model, url, default_directory) = (&file.text, Arc::default(), directory_of(name));
-    let again = arguments.clone();
-    let model_source = Some(ModelSource::new(move || {
-        let file = ModelFile::from_arguments(&again)?;
-        file.check_served()?;
-        Ok(ReadModel { handlers: webhooks::handlers(&file.model, &again)?, text: file.text })
-    }));
+    let [reading, serving] = [arguments.clone(), arguments.clone()];
+    let model_source = ModelSource::new(
+        move || Ok(ModelFile::from_arguments(&reading)?.text),
+        move |model| {
+            Rest::check(model, &[])?;
+            webhooks::handlers(model, &serving)
+        },
+    );
+    let model_source = Some(model_source);
     let program = PROGRAM;
     let served = Served { program, name, model, model_source, parts, url, default_directory };
     serve(served, arguments)

@@ -8,6 +8,7 @@ use keyloom_server::Tokens;
 use keyloom_store::Engine;
 use serde::{Deserialize, Serialize};
 
+use crate::model_reload::ServedModel;
 use crate::source::DataSource;
 
 /// Data that is open in this process.
@@ -28,6 +29,8 @@ pub enum Data {
         tokens: Arc<Tokens>,
         /// Its engine.
         engine: Arc<Engine>,
+        /// Its model.
+        model: ServedModel,
         /// The server.
         about: About,
     },
@@ -69,11 +72,23 @@ impl Data {
             Data::Served { db, .. } => match keyloom_model::check(model) {
                 Ok(model) if is_same(&model, &db.model()) => Ok(db.clone()),
                 Ok(_) | Err(_) => Err("the server that has the data open serves another model: \
-                                       give that model, or replace the model file of the server \
-                                       and send it SIGHUP."
+                                       give that model, or change it with `keyloom migrate`."
                     .to_owned()),
             },
             Data::Tables { .. } => Err(NO_MODEL.to_owned()),
+        }
+    }
+
+    /// The database of a model, which its own is changed to if it is another one.
+    pub(super) async fn migrated_db(&self, model: &str) -> Result<Db, String> {
+        match self {
+            Data::Served { db, model: served, .. } => {
+                if self.db(model).await.is_err() {
+                    served.replace(model).await?;
+                }
+                Ok(db.clone())
+            }
+            Data::Opened { .. } | Data::Tables { .. } => self.db(model).await,
         }
     }
 

@@ -37,6 +37,9 @@ pub struct Migration {
     pub rows: u64,
     /// Whether the model was changed and everything is rewritten.
     pub done: bool,
+    /// Whether a server did it, which serves the changed model since.
+    #[serde(rename = "served")]
+    pub is_served: bool,
 }
 
 impl Operation for Migrate {
@@ -52,14 +55,14 @@ impl Operation for Migrate {
         if self.plan || !migration.refusals.is_empty() {
             return Ok(migration);
         }
-        let db = data.db(&self.model).await?;
+        let db = data.migrated_db(&self.model).await?;
         let backfill = db.backfill(|progress| {
             let keyloom::Progress { rows, rows_total, .. } = progress;
             // Nobody may be watching any more; the work is worth finishing.
             let _ = channel.progress(Progress { count: rows, done: rows, total: Some(rows_total) });
         });
         backfill.await.map_err(|error| error.to_string())?;
-        Ok(Migration { done: true, ..migration })
+        Ok(Migration { done: true, is_served: data.served().is_some(), ..migration })
     }
 }
 
@@ -67,6 +70,17 @@ impl From<MigrationPlan> for Migration {
     fn from(plan: MigrationPlan) -> Migration {
         let MigrationPlan { changes, refusals, rewritten, rows_max, lost, .. } = plan;
         let (unavailable, rows) = (plan.unavailable, plan.rows);
-        Migration { changes, refusals, rewritten, rows_max, lost, unavailable, rows, done: false }
+        let (done, is_served) = (false, false);
+        Migration {
+            changes,
+            refusals,
+            rewritten,
+            rows_max,
+            lost,
+            unavailable,
+            rows,
+            done,
+            is_served,
+        }
     }
 }

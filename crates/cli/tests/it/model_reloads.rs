@@ -96,6 +96,42 @@ fn a_reloaded_model_is_served_with_its_routes_and_its_data() {
     rig.stop_and_verify();
 }
 
+/// The command was refused while a server ran: only SIGHUP could change its model.
+#[test]
+fn a_command_changes_the_model_of_a_running_server() {
+    let rig = Rig::new("reload-command");
+    let mut http = rig.http();
+    for number in 0..30 {
+        let note = json!({ "text": format!("note {number:02}") });
+        assert_eq!(http.ask("POST", "/notes", &note).unwrap().0, 201);
+    }
+    let renamed = rig.folder.write("renamed.toml", RENAMED);
+    let migrate = |model: &str, flags: &[&str]| {
+        output(&[&["migrate", model, "--data", &rig.data], flags].concat())
+    };
+    let (success, out, err) = migrate(&renamed, &["--plan", "--json"]);
+    let plan: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    assert!(success && plan["rewritten"]["note"] == 30 && plan["done"] == false, "{plan}");
+    let refused = rig.folder.write("refused.toml", OLD.replace("fields.size = 'int = 1'", ""));
+    let (success, out, err) = migrate(&refused, &[]);
+    assert!(!success && out.contains("`note.size` is no longer declared"), "{out}{err}");
+    assert_eq!(http.ask("GET", "/notes", &Value::Null).unwrap().1["items"][0]["text"], "note 00");
+    let (success, out, err) = migrate(&renamed, &["--json"]);
+    let done: Value = serde_json::from_str(&out).unwrap_or_else(|_| panic!("{out}{err}"));
+    assert!(success && done["done"] == true && done["served"] == true, "{done}");
+    // Everything is rewritten when the command ends.
+    let (status, page) = http.ask("GET", "/notes?size=1", &Value::Null).unwrap();
+    assert_eq!((status, &page["items"][0]["title"]), (200, &json!("note 00")));
+    // A signal for another reason, such as a new certificate, reads the old file again.
+    rig.reload(OLD);
+    let (success, out, err) = migrate(&renamed, &[]);
+    assert!(success && out.ends_with("the next time.\n"), "{out}{err}");
+    let (_, page) = http.ask("GET", "/notes?size=1", &Value::Null).unwrap();
+    assert_eq!(page["items"][0]["title"], "note 00");
+    rig.folder.write("model.toml", RENAMED);
+    rig.stop_and_verify();
+}
+
 #[test]
 fn a_model_that_is_invalid_or_refused_changes_nothing() {
     let rig = Rig::new("reload-refused");
