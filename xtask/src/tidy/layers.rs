@@ -300,6 +300,8 @@ const DEVELOPMENT: &[&str] = &[
     "syn",
     // The runtime of clients.
     "tokio",
+    // To read the keys of random models.
+    "toml",
     // To inspect logs.
     "tracing-subscriber",
 ];
