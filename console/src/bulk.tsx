@@ -1,9 +1,11 @@
 // Changes of many entities: those that are selected, or all that a list returns.
 
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
-import { type Parameters, Problem, request, url } from "./api";
-import { type Document, valueOf } from "./form";
+import { type Parameters, type Problem, request, url } from "./api";
+import { FieldControl } from "./control";
+import { type Draft, draftOf, editorOf, valueOf } from "./draft";
+import type { Document } from "./form";
 import { isObject, shown } from "./json";
 import { Alert, Danger, problemOf, spoken } from "./parts";
 import { link } from "./route";
@@ -13,30 +15,31 @@ type ChangeProps = { service: Service; entity: Entity; label: string; run: (docu
 
 /** Sets one field to one value. */
 export function ChangeMany({ service, entity, label, run }: ChangeProps) {
-  const schema = service.resolved(service.ofOne(entity, "PATCH")?.body);
-  const fields = Object.entries(schema.properties ?? {}).filter(([name, field]) => !field.readOnly && !["version", "id"].includes(name));
   const [isOpen, setIsOpen] = useState(false);
-  const [name, setName] = useState(fields[0]?.[0] ?? "");
-  const [text, setText] = useState("");
-  const [problem, setProblem] = useState<Problem | undefined>();
-  const about = useId();
-  const first = useRef<HTMLSelectElement>(null);
-  useEffect(() => {
-    if (isOpen) first.current?.focus();
-  }, [isOpen]);
-  const field = service.resolved(fields.find(([other]) => other === name)?.[1]);
-  const choices = field.enum ?? (field.type === "boolean" ? [true, false] : undefined);
   if (!isOpen)
     return (
       <button type="button" onClick={() => setIsOpen(true)}>
         {label}
       </button>
     );
+  return <ChangeForm service={service} entity={entity} label={label} run={run} close={() => setIsOpen(false)} />;
+}
+
+function ChangeForm({ service, entity, label, run, close }: ChangeProps & { close: () => void }) {
+  const fields = service.settable(entity, service.resolved(service.ofOne(entity, "PATCH")?.body));
+  const [name, setName] = useState(fields[0]?.[0] ?? "");
+  const [draft, setDraft] = useState<Draft | undefined>();
+  const [problem, setProblem] = useState<Problem | undefined>();
+  const first = useRef<HTMLSelectElement>(null);
+  useEffect(() => first.current?.focus(), []);
+  const [, schema] = fields.find(([other]) => other === name) ?? [name, {}];
+  const editor = editorOf(schema, undefined);
+  const value = draft ?? draftOf(editor, undefined);
+  const errors = [...new Set(problem?.errors.map(({ detail }) => detail))];
   const submit = async () => {
     try {
-      await run({ [name]: valueOf(name, field, text) });
-      setProblem(undefined);
-      setIsOpen(false);
+      await run({ [name]: valueOf(name, schema, editor, value) });
+      close();
     } catch (error) {
       setProblem(problemOf(error));
     }
@@ -45,11 +48,12 @@ export function ChangeMany({ service, entity, label, run }: ChangeProps) {
     <form
       class="bar"
       aria-label={label}
+      noValidate
       onSubmit={(event) => {
         event.preventDefault();
         void submit();
       }}
-      onKeyDown={(event) => event.key === "Escape" && setIsOpen(false)}
+      onKeyDown={(event) => event.key === "Escape" && close()}
     >
       <label class="inline">
         <span>set</span>
@@ -58,7 +62,8 @@ export function ChangeMany({ service, entity, label, run }: ChangeProps) {
           ref={first}
           onChange={(event) => {
             setName(event.currentTarget.value);
-            setText("");
+            setDraft(undefined);
+            setProblem(undefined);
           }}
         >
           {fields.map(([name]) => (
@@ -68,29 +73,22 @@ export function ChangeMany({ service, entity, label, run }: ChangeProps) {
           ))}
         </select>
       </label>
-      <label class="inline">
-        <span>to</span>
-        {choices ? (
-          <select value={text} onChange={(event) => setText(event.currentTarget.value)}>
-            <option value="">nothing</option>
-            {choices.map((choice) => (
-              <option key={shown(choice)} value={shown(choice)}>
-                {shown(choice)}
-              </option>
-            ))}
-          </select>
-        ) : (
-          <input value={text} aria-describedby={about} onInput={(event) => setText(event.currentTarget.value)} />
-        )}
-      </label>
-      <span id={about} class="help">
-        {field.description}
-      </span>
+      <FieldControl
+        key={name}
+        name={name}
+        label="to"
+        schema={schema}
+        editor={editor}
+        isRequired={false}
+        draft={value}
+        set={setDraft}
+        errors={errors}
+      />
       <button class="primary">Set</button>
-      <button type="button" onClick={() => setIsOpen(false)}>
+      <button type="button" onClick={close}>
         Cancel
       </button>
-      <Alert problem={problem} />
+      {errors.length === 0 && <Alert problem={problem} />}
     </form>
   );
 }

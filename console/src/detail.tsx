@@ -4,7 +4,8 @@ import { useState } from "preact/hooks";
 
 import { Problem, request, url } from "./api";
 import { Explain } from "./explain";
-import { EntityForm } from "./form";
+import { type Document, EntityForm } from "./form";
+import { startAtHeading } from "./frame";
 import { type Json, isObject } from "./json";
 import { Cell, Chips } from "./lists";
 import { useLive } from "./live";
@@ -17,7 +18,8 @@ type Props = { service: Service; entity: Entity; id: string };
 
 export function Detail({ service, entity, id }: Props) {
   const path = `${entity.path}/${encodeURIComponent(id)}`;
-  const [isEditing, setIsEditing] = useState(false);
+  /** The entity as it was when editing began: what others do meanwhile is a conflict, and keeps what is typed. */
+  const [edited, setEdited] = useState<Document | undefined>();
   const [isLive, setIsLive] = useState(false);
   const [problem, setProblem] = useState<Problem | undefined>();
   const loaded = useLoaded(path, (signal) => request(url(path, [["explain", "true"]]), { signal }));
@@ -33,10 +35,14 @@ export function Detail({ service, entity, id }: Props) {
       setProblem(problemOf(error));
     }
   };
-  const save = async (document: { [name: string]: Json }) => {
-    await request(path, { method: "PATCH", version, isKeyed: true, body: document });
-    setIsEditing(false);
+  const save = async (document: Document) => {
+    await request(path, { method: "PATCH", version: String(edited?.["version"]), isKeyed: true, body: document });
+    close();
+  };
+  const close = () => {
+    setEdited(undefined);
     loaded.again();
+    startAtHeading();
   };
   return (
     <>
@@ -47,8 +53,8 @@ export function Detail({ service, entity, id }: Props) {
           </>
         }
       >
-        {change && isObject(body) && !isEditing && (
-          <button type="button" class="primary" onClick={() => setIsEditing(true)}>
+        {change && isObject(body) && edited === undefined && (
+          <button type="button" class="primary" onClick={() => setEdited(body)}>
             Edit
           </button>
         )}
@@ -61,8 +67,8 @@ export function Detail({ service, entity, id }: Props) {
       <Alert problem={problem ?? loaded.problem} />
       {isLive && followed.body === null && <Empty>It was deleted.</Empty>}
       {isObject(body) &&
-        (isEditing && change?.body ? (
-          <EntityForm key={version} service={service} entity={entity} schema={service.resolved(change.body)} before={body} save={save} cancel={() => setIsEditing(false)} />
+        (edited !== undefined && change?.body ? (
+          <EntityForm service={service} entity={entity} schema={service.resolved(change.body)} before={edited} save={save} cancel={close} />
         ) : (
           <Fields entity={entity} body={body} />
         ))}
@@ -133,7 +139,7 @@ function inPath(list: Operation): string[] {
 export function Create({ service, entity }: { service: Service; entity: Entity }) {
   const create = service.creating(entity);
   if (create?.body === undefined) return <Empty>This service does not let you create one.</Empty>;
-  const save = async (document: { [name: string]: Json }) => {
+  const save = async (document: Document) => {
     const created = await request(create.path, { method: "POST", isKeyed: true, body: document });
     go(["entity", entity.name, isObject(created) ? String(created["id"]) : ""]);
   };

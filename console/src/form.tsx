@@ -1,10 +1,12 @@
 // The form of an entity, from the schema that the server checks it with. The server's messages stand beside the fields.
 
-import { useId, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
-import { Problem } from "./api";
-import { type Json, isObject, numberOf, parse, shown, stringify } from "./json";
-import { Alert, problemOf, spoken } from "./parts";
+import type { Problem } from "./api";
+import { FieldControl } from "./control";
+import { type Draft, type Editor, draftOf, editorOf, isSame, patched, valueOf } from "./draft";
+import type { Json } from "./json";
+import { Alert, problemOf } from "./parts";
 import type { Entity, Schema, Service } from "./service";
 
 export type Document = { [name: string]: Json };
@@ -19,50 +21,60 @@ type Props = {
   cancel: () => void;
 };
 
+/** A field of the form, with what it held when the form was opened. */
+type Field = { name: string; schema: Schema; editor: Editor; initial: Draft; isRequired: boolean };
+
 export function EntityForm({ service, entity, schema, before, save, cancel }: Props) {
-  const fields = Object.entries(schema.properties ?? {}).filter(([name, field]) => !field.readOnly && !["version", "id"].includes(name));
-  const initial = Object.fromEntries(fields.map(([name, field]) => [name, textOf(service.resolved(field), before?.[name])]));
-  const [texts, setTexts] = useState<{ [name: string]: string }>(initial);
+  const [fields] = useState(() => fieldsOf(service, entity, schema, before));
+  const [drafts, setDrafts] = useState(() => new Map(fields.map(({ name, initial }): [string, Draft] => [name, initial])));
   const [problem, setProblem] = useState<Problem | undefined>();
   const [isSaving, setIsSaving] = useState(false);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    // The button that has opened the form is gone.
+    if (before !== undefined) form.current?.querySelector<HTMLElement>("input, textarea, select")?.focus();
+  }, []);
+  useEffect(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus(), [problem]);
   const submit = async () => {
+    if (isSaving) return;
     setIsSaving(true);
     try {
-      const changed = fields.filter(([name]) => before === undefined ? texts[name] !== "" : texts[name] !== initial[name]);
-      const document = changed.map(([name, field]): [string, Json] => {
-        const value = valueOf(name, service.resolved(field), texts[name] ?? "");
-        return [name, before === undefined ? value : patched(before[name], value, service.resolved(field))];
-      });
-      await save(Object.fromEntries(document));
+      await save(documentOf(fields, drafts, before));
     } catch (error) {
       setProblem(problemOf(error));
-      setIsSaving(false);
     }
+    setIsSaving(false);
   };
-  const errorOf = (name: string) => problem?.errors.find(({ field }) => field === name || field.startsWith(`${name}.`) || field.startsWith(`${name}[`));
-  const isPlaced = ({ field }: { field: string }) => fields.some(([name]) => errorOf(name)?.field === field);
-  const isWhole = problem !== undefined && (problem.errors.length === 0 || !problem.errors.every(isPlaced));
+  const errors = problem?.errors ?? [];
+  const isPlaced = ({ field }: { field: string }) => fields.some(({ name }) => isWithin(field, name));
+  const isWhole = problem !== undefined && (errors.length === 0 || !errors.every(isPlaced));
   return (
     <form
       class="entity"
       noValidate
+      ref={form}
       onSubmit={(event) => {
         event.preventDefault();
         void submit();
       }}
-      onKeyDown={(event) => event.key === "Escape" && cancel()}
+      onKeyDown={(event) => {
+        if (event.key === "Escape") cancel();
+        if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.defaultPrevented) return;
+        event.preventDefault();
+        event.currentTarget.requestSubmit();
+      }}
     >
       {isWhole && <Alert problem={problem} />}
-      {fields.map(([name, field]) => (
+      {fields.map(({ name, schema, editor, isRequired }) => (
         <FieldControl
           key={name}
           name={name}
-          schema={service.resolved(field)}
-          isRequired={schema.required?.includes(name) ?? false}
-          target={entity.fields.find((other) => other.name === name)?.target ?? null}
-          text={texts[name] ?? ""}
-          set={(text) => setTexts({ ...texts, [name]: text })}
-          error={errorOf(name)?.detail}
+          schema={schema}
+          editor={editor}
+          isRequired={isRequired}
+          draft={drafts.get(name) ?? ""}
+          set={(draft) => setDrafts((before) => new Map(before).set(name, draft))}
+          errors={errors.filter(({ field }) => isWithin(field, name)).map(({ field, detail }) => (field === name ? detail : `${field}: ${detail}`))}
         />
       ))}
       <div class="actions">
@@ -77,105 +89,26 @@ export function EntityForm({ service, entity, schema, before, save, cancel }: Pr
   );
 }
 
-type ControlProps = {
-  name: string;
-  schema: Schema;
-  isRequired: boolean;
-  target: string | null;
-  text: string;
-  set: (text: string) => void;
-  error: string | undefined;
-};
-
-function FieldControl({ name, schema, isRequired, target, text, set, error }: ControlProps) {
-  const id = useId();
-  const choices = schema.enum ?? (isOf(schema, "boolean") ? [true, false] : undefined);
-  const common = {
-    id,
-    "aria-describedby": `${id}-about`,
-    "aria-invalid": error !== undefined,
-    "aria-required": isRequired,
-    value: text,
-    onInput: (event: { currentTarget: { value: string } }) => set(event.currentTarget.value),
-  };
-  const isLong = isStructure(schema) || (isOf(schema, "string") && (schema.maxLength ?? 1000) > 200 && schema.format === undefined);
-  return (
-    <div class="field">
-      <label for={id}>
-        {spoken(name)}
-        {isRequired && <em> required</em>}
-      </label>
-      {choices !== undefined ? (
-        <select {...common}>
-          <option value="">—</option>
-          {choices.map((choice) => (
-            <option key={shown(choice)} value={shown(choice)}>
-              {shown(choice)}
-            </option>
-          ))}
-        </select>
-      ) : isLong ? (
-        <textarea {...common} rows={isStructure(schema) ? Math.min(12, text.split("\n").length + 1) : 3} />
-      ) : (
-        <input {...common} inputMode={isOf(schema, "integer") || isOf(schema, "number") ? "decimal" : "text"} />
-      )}
-      <p class="about" id={`${id}-about`}>
-        {error !== undefined && <strong class="error">{error} </strong>}
-        {schema.description}
-        {target !== null && ` The id of a ${spoken(target)}.`}
-        {isMap(schema) && " One on each line, as key: value."}
-        {isStructure(schema) && !isMap(schema) && " As JSON."}
-      </p>
-    </div>
-  );
+function fieldsOf(service: Service, entity: Entity, schema: Schema, before: Document | undefined): Field[] {
+  return service.settable(entity, schema).map(([name, field]) => {
+    const value = before !== undefined && Object.hasOwn(before, name) ? before[name] : undefined;
+    const editor = editorOf(field, value);
+    return { name, schema: field, editor, initial: draftOf(editor, value), isRequired: schema.required?.includes(name) ?? false };
+  });
 }
 
-function isOf(schema: Schema, type: string): boolean {
-  return Array.isArray(schema.type) ? schema.type.includes(type) : schema.type === type;
+/** What was changed. A new entity also has the lists and maps that it cannot do without, empty as they may be. */
+function documentOf(fields: Field[], drafts: Map<string, Draft>, before: Document | undefined): Document {
+  const isNeeded = ({ editor, isRequired }: Field) => before === undefined && isRequired && (editor === "list" || editor === "map");
+  const sent = fields.filter((field) => isNeeded(field) || !isSame(drafts.get(field.name) ?? "", field.initial));
+  const members = sent.map(({ name, schema, editor }): [string, Json] => {
+    const value = valueOf(name, schema, editor, drafts.get(name) ?? "");
+    return [name, before === undefined ? value : patched(name, before[name], value)];
+  });
+  return Object.fromEntries(members);
 }
 
-/** Tags: texts by keys. */
-function isMap(schema: Schema): boolean {
-  const values = schema.additionalProperties;
-  return isOf(schema, "object") && typeof values === "object" && isOf(values, "string");
-}
-
-function isStructure(schema: Schema): boolean {
-  return isOf(schema, "object") || isOf(schema, "array") || schema.type === undefined;
-}
-
-/** A value as the user edits it. */
-function textOf(schema: Schema, value: Json | undefined): string {
-  if (value === undefined || value === null) return "";
-  if (isMap(schema) && isObject(value)) return Object.entries(value).map(([key, of]) => `${key}: ${shown(of)}`).join("\n");
-  return isStructure(schema) ? stringify(value, 2) : shown(value);
-}
-
-/** What the user has typed, as a value. */
-export function valueOf(name: string, schema: Schema, text: string): Json {
-  if (text === "") return isOf(schema, "string") && !isOf(schema, "null") && schema.enum === undefined ? "" : null;
-  if (isMap(schema)) {
-    const lines = text.split("\n").filter((line) => line.trim() !== "");
-    return Object.fromEntries(lines.map((line) => {
-      const colon = line.indexOf(":");
-      const [key, value] = colon < 0 ? [line, ""] : [line.slice(0, colon), line.slice(colon + 1)];
-      return [key.trim(), value.replace(/^ /, "")];
-    }));
-  }
-  if (isStructure(schema)) {
-    try {
-      return parse(text);
-    } catch (error) {
-      throw new Problem(0, "invalid", "Not sent.", [{ field: name, detail: `This is not JSON: ${error instanceof Error ? error.message : ""}.` }]);
-    }
-  }
-  if (isOf(schema, "boolean")) return text === "true";
-  return isOf(schema, "integer") || isOf(schema, "number") ? numberOf(text) : text;
-}
-
-/** A patch of a map removes keys by setting them to null. */
-function patched(before: Json | undefined, after: Json, schema: Schema): Json {
-  if (!isMap(schema) || !isObject(before) || !isObject(after)) return after;
-  const gone = Object.keys(before).filter((key) => !(key in after));
-  return { ...after, ...Object.fromEntries(gone.map((key): [string, Json] => [key, null])) };
+/** Whether an error is about a field, or about a part of its value. */
+function isWithin(error: string, name: string): boolean {
+  return error === name || error.startsWith(`${name}.`) || error.startsWith(`${name}[`);
 }

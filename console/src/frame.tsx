@@ -41,10 +41,15 @@ export function Frame({ title, who, side, children }: FrameProps) {
   );
 }
 
+/** Goes to the heading of the view. */
+export function startAtHeading(): void {
+  document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+}
+
 /** Goes to the heading of a new view, so that keyboards and screen readers start there. */
 export function useStartAtHeading(view: string): void {
   useEffect(() => {
-    document.querySelector<HTMLElement>("main h1")?.focus({ preventScroll: true });
+    startAtHeading();
     scrollTo(0, 0);
   }, [view]);
 }

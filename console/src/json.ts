@@ -37,13 +37,11 @@ export function numberOf(text: string): Json {
   return isSame(value, text) ? value : new Exact(text);
 }
 
+/** Up to 15 digits survive, unless the number is too large or too small for a JavaScript number. */
 function isSame(value: number, text: string): boolean {
-  return String(value) === text || (Number.isSafeInteger(value) && /^-?[0-9]{1,15}(\.0+)?$/.test(text)) || isShort(text);
-}
-
-/** Up to 15 digits survive. */
-function isShort(text: string): boolean {
-  return text.replace(/[eE].*$/, "").replace(/[^0-9]/g, "").replace(/^0+/, "").length <= 15;
+  const digits = text.replace(/[eE].*$/, "").replace(/[^0-9]/g, "").replace(/^0+/, "");
+  const isInRange = Number.isFinite(value) && (value !== 0) === /[1-9]/.test(digits);
+  return String(value) === text || (isInRange && digits.length <= 15);
 }
 
 export function isObject(value: Json | undefined): value is { [name: string]: Json } {

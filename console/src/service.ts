@@ -19,6 +19,7 @@ export type Schema = {
   maximum?: number;
   maxItems?: number;
   format?: string;
+  pattern?: string;
   default?: Json;
   anyOf?: Schema[];
 };
@@ -106,11 +107,21 @@ export class Service {
     return this.operations.find(isSuch);
   }
 
-  /** A schema without its reference. */
+  /** A schema without its reference. What stands beside one, such as the description of a field, holds too. */
   resolved(schema: Schema | undefined): Schema {
     if (schema === undefined) return {};
-    const name = schema.$ref?.split("/").pop();
-    return name === undefined ? schema : this.resolved(this.schemas[decodeURIComponent(name)]);
+    const { $ref, ...beside } = schema;
+    const name = $ref?.split("/").pop();
+    return name === undefined ? schema : { ...this.resolved(this.schemas[decodeURIComponent(name)]), ...beside };
+  }
+
+  /** The fields that a document can set, in the order of the model. */
+  settable(entity: Entity, document: Schema): [string, Schema][] {
+    const properties = new Map(Object.entries(document.properties ?? {}));
+    return entity.fields.flatMap(({ name }): [string, Schema][] => {
+      const field = properties.get(name);
+      return field === undefined || field.readOnly ? [] : [[name, absolute(this.resolved(field))]];
+    });
   }
 
   /** The part of the model that declares an entity. */
@@ -125,6 +136,13 @@ export class Service {
     }
     return parts.join("\n").trim();
   }
+}
+
+/** What a field is set to. A patch can also change a number or a list relative to its value. */
+function absolute(schema: Schema): Schema {
+  const { anyOf = [], ...beside } = schema;
+  const isRelative = anyOf.some(({ properties = {} }) => "$add" in properties || "$append" in properties);
+  return isRelative ? { ...anyOf[0], ...beside } : schema;
 }
 
 type Document = {

@@ -1,11 +1,13 @@
 // Uses the console of a service as an administrator would: `node console.mjs SERVICE URL [TENANT]`. Every view of every
 // entity is opened; it must load without a problem, keep to the width of phones and desktops, and have no findings of
-// axe. What can be done is done by the steps of `console/SERVICE.mjs`, if there are any.
+// axe. What can be done with entities is done with those of any model by `console/entities.mjs`, and the rest by the
+// steps of `console/SERVICE.mjs`, if there are any.
 
 import { existsSync } from 'node:fs';
 import { get } from 'node:http';
 import { chromium } from 'playwright-core';
 import { findings } from './axe.mjs';
+import { manage } from './console/entities.mjs';
 
 const [, , service, url, tenant] = process.argv;
 /** The token of the steps, once they have made one. */
@@ -157,6 +159,8 @@ try {
     const { use } = await import(`./console/${service}.mjs`);
     token = await use(page, { url, check, all, elements: (view) => elements(page, view), visit: (view) => visit(page, view) });
   }
+  // A list of any length is managed by the steps of its own.
+  if (service !== 'large') console.log(await manage(page, { check, visit: (view) => visit(page, view) }));
   await inspect(all);
   for (const view of ['#/', '/'].filter((view) => all.includes(view))) await paint(view);
   check(mishaps.length === 0, mishaps.join('\n'));

@@ -48,6 +48,12 @@ fn a_service_with_a_text_search_is_managed() {
     served("articles", model, None);
 }
 
+/// The model of on-call paging without its program, which closes most requests: ids are given, references in lists.
+#[test]
+fn a_service_with_given_ids_is_managed() {
+    served("paging", &std::fs::read_to_string(app("oncall")).unwrap(), Some("acme"));
+}
+
 #[test]
 fn a_service_drawn_at_random_is_managed() {
     served("random", &draft(&mut Random::new(22)).text(), None);
