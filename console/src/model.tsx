@@ -39,7 +39,7 @@ function Declared({ service, entity }: { service: Service; entity: Entity }) {
       <p class="links">
         <a href={link(["entity", entity.name])}>Open its entities</a>
       </p>
-      <pre tabIndex={0}>{service.declaration(entity.name) || `# ${entity.name} follows from other declarations.`}</pre>
+      <pre tabIndex={0}>{entity.declaration || `# ${entity.name} follows from other declarations.`}</pre>
       <Table label={`Requests about ${spoken(entity.name)}`} head={["Request", "What it does"]}>
         {operations.map((operation) => (
           <tr key={operation.id}>

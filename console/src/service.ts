@@ -55,6 +55,8 @@ export type Entity = {
   path: string;
   parent: string | null;
   has_tenant: boolean;
+  /** Its part of the text; empty if it follows from others. */
+  declaration: string;
   fields: Field[];
   lists: List[];
   uniques: string[][];
@@ -122,19 +124,6 @@ export class Service {
       const field = properties.get(name);
       return field === undefined || field.readOnly ? [] : [[name, absolute(this.resolved(field))]];
     });
-  }
-
-  /** The part of the model that declares an entity. */
-  declaration(entity: string): string {
-    const lines = this.text.split("\n");
-    const header = new RegExp(`^\\s*\\[\\s*entity\\s*\\.\\s*"?${entity}"?\\s*[.\\]]`);
-    const parts: string[] = [];
-    let isInside = false;
-    for (const line of lines) {
-      if (/^\s*\[/.test(line)) isInside = header.test(line);
-      if (isInside) parts.push(line);
-    }
-    return parts.join("\n").trim();
   }
 }
 

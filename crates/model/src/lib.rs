@@ -15,6 +15,8 @@
 //!
 //! [`workload`] reads how often a model is written and read, for planning.
 //!
+//! [`declarations`] finds the lines of a file that declare each entity.
+//!
 //! This crate does no I/O and is deterministic. It knows no store and no HTTP.
 //!
 //! ```
@@ -38,6 +40,7 @@
 mod admit;
 mod base64;
 mod check;
+mod declaration;
 mod declare;
 mod declared;
 mod describe;
@@ -56,6 +59,7 @@ pub mod workload;
 
 pub use admit::{FieldError, FieldErrorKind, LengthUnit, check_id};
 pub use check::check;
+pub use declaration::declarations;
 pub use declare::{TABLES, TableKind};
 pub use error::{Code, ModelError, render};
 pub use evolve::{Change, ChangeKind, Evolution, Impact, Refusal, evolve};

@@ -93,6 +93,82 @@ fn syntax_error(error: &TomlError, source: &Source<'_>, end: usize) -> Report {
     Report { code, span, reason, help: help.map(str::to_owned) }
 }
 
+/// A header, or a key with its value.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    /// What it declares, from the top level.
+    pub(crate) path: Vec<String>,
+    pub(crate) span: Span,
+    pub(crate) kind: StatementKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StatementKind {
+    /// What follows is below it, until the next header.
+    Header,
+    KeyValue,
+}
+
+/// All statements in the order of the file; none if it is not TOML. Those in an inline table follow that of the table,
+/// which has one only if it is of a single entity.
+pub(crate) fn statements(text: &str) -> Vec<Statement> {
+    let mut statements = Statements { path: vec![], found: vec![] };
+    if let Ok(document) = Document::parse(text) {
+        statements.table(document.as_table());
+    }
+    statements.found.sort_by_key(|statement| statement.span.start);
+    statements.found
+}
+
+struct Statements {
+    /// Of the table that is read.
+    path: Vec<String>,
+    found: Vec<Statement>,
+}
+
+impl Statements {
+    fn table(&mut self, table: &Table) {
+        let entries = table.iter().filter_map(|(name, _)| table.get_key_value(name));
+        entries.for_each(|(key, item)| self.entry(key, item));
+    }
+
+    fn entry(&mut self, key: &Key, item: &Item) {
+        self.path.push(key.get().to_owned());
+        match item {
+            Item::None => {}
+            Item::Value(value) => self.value(key, value),
+            Item::Table(table) => self.headed(table),
+            Item::ArrayOfTables(tables) => tables.iter().for_each(|table| self.headed(table)),
+        }
+        self.path.pop();
+    }
+
+    /// A table that has a header, unless dotted keys or headers of others imply it.
+    fn headed(&mut self, table: &Table) {
+        if !table.is_implicit() {
+            self.add(span_of(table.span()), StatementKind::Header);
+        }
+        self.table(table);
+    }
+
+    fn value(&mut self, key: &Key, value: &Value) {
+        let start = span_of(key.span());
+        let span = value.span().map_or(start, |end| start.to(Span::new(end.start, end.end)));
+        let Value::InlineTable(table) = value else {
+            return self.add(span, StatementKind::KeyValue);
+        };
+        if self.path.len() > 1 {
+            self.add(span, StatementKind::KeyValue);
+        }
+        let entries = table.iter().filter_map(|(name, _)| table.get_key_value(name));
+        entries.for_each(|(key, item)| self.entry(key, item));
+    }
+
+    fn add(&mut self, span: Span, kind: StatementKind) {
+        self.found.push(Statement { path: self.path.clone(), span, kind });
+    }
+}
+
 struct Reader<'a> {
     source: &'a Source<'a>,
 }

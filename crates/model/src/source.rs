@@ -49,9 +49,14 @@ impl<'a> Source<'a> {
     /// nearest boundary.
     pub(crate) fn position(&self, offset: usize) -> Position {
         let offset = self.boundary(offset);
-        let line = self.line_starts.partition_point(|start| *start <= offset);
+        let line = self.line_of(offset);
         let start = self.line_starts[line - 1];
         Position { line, column: self.text[start..offset].chars().count() + 1 }
+    }
+
+    /// The line of an offset.
+    pub(crate) fn line_of(&self, offset: usize) -> usize {
+        self.line_starts.partition_point(|start| *start <= offset)
     }
 
     /// A line without its terminator; lines are counted from 1.

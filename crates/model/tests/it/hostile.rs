@@ -1,6 +1,6 @@
 //! No text makes the checker panic, hang or report a position outside of the text.
 
-use keyloom_model::{Code, check, render};
+use keyloom_model::{Code, check, declarations, render};
 use proptest::prelude::*;
 
 const SEEDS: &[&str] = &[
@@ -62,8 +62,11 @@ const FRAGMENTS: &[&str] = &[
     "# c",
 ];
 
-/// Checks a text twice: same answer, and every error points into the text.
+/// Checks a text twice: same answer, and every error points into the text. Its parts are lines of it.
 fn check_twice(source: &str) {
+    for part in declarations(source).values() {
+        assert!(part.lines().all(|line| source.contains(line)), "{part}");
+    }
     let answer = check(source);
     assert_eq!(answer, check(source));
     let Err(errors) = answer else { return };

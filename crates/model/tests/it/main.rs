@@ -4,6 +4,7 @@
 
 mod admit;
 mod apps;
+mod declarations;
 mod errors;
 mod evolve;
 mod formats;

@@ -23,11 +23,16 @@ pub(crate) fn served_model() -> Json {
     ]);
     let count = closed(&[("name", text()), ("by", texts())]);
     let parent = json!({ "type": ["string", "null"], "description": "The field of its parent." });
+    let declaration = json!({
+        "type": "string",
+        "description": "The lines of the text that declare it; empty if it follows from others.",
+    });
     let entity = closed(&[
         ("name", text()),
         ("path", text()),
         ("parent", parent),
         ("has_tenant", json!({ "type": "boolean" })),
+        ("declaration", declaration),
         ("fields", list_of(field)),
         ("lists", list_of(list)),
         ("uniques", list_of(texts())),

@@ -1,7 +1,7 @@
 //! `GET /model`: the model that is served.
 
 use hyper::{Method, StatusCode};
-use keyloom_model::{Direction, Entity, FieldId, FieldType, Model};
+use keyloom_model::{Direction, Entity, FieldId, FieldType, Model, declarations};
 use serde_json::{Value as Json, json};
 
 use super::super::call::{Call, Reply};
@@ -41,12 +41,19 @@ impl Action for ReadModel {
 async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
     call.check_parameters(&[])?;
     let text = call.db.model_text().await?;
-    let entities: Vec<Json> = model.entities().map(|(_, entity)| shown(model, entity)).collect();
+    let mut declarations = declarations(&text);
+    let entities: Vec<Json> = model
+        .entities()
+        .map(|(_, entity)| {
+            let declaration = declarations.remove(&entity.name).unwrap_or_default();
+            shown(model, entity, &declaration)
+        })
+        .collect();
     Ok(Reply::json(StatusCode::OK, json!({ "text": text, "entities": entities }).to_string()))
 }
 
-/// An entity: what is declared of it, without its rules.
-fn shown(model: &Model, entity: &Entity) -> Json {
+/// An entity: what is declared of it, without its rules, and its part of the text.
+fn shown(model: &Model, entity: &Entity, declaration: &str) -> Json {
     let names = |fields: &[FieldId]| -> Vec<&str> {
         fields.iter().map(|field| entity.field(*field).name.as_str()).collect()
     };
@@ -79,6 +86,7 @@ fn shown(model: &Model, entity: &Entity) -> Json {
         "path": entity.path,
         "parent": entity.parent.map(|field| entity.field(field).name.as_str()),
         "has_tenant": entity.has_tenant(),
+        "declaration": declaration,
         "fields": fields.collect::<Vec<_>>(),
         "lists": lists.collect::<Vec<_>>(),
         "uniques": uniques.collect::<Vec<_>>(),

@@ -16,6 +16,12 @@ fn the_served_model_can_be_read() {
     let contact = entities.iter().find(|entity| entity["name"] == "contact").unwrap();
     assert_eq!(contact["has_tenant"], true);
     assert!(contact["lists"].as_array().is_some_and(|lists| !lists.is_empty()), "{contact}");
+    let declaration = contact["declaration"].as_str().unwrap();
+    assert!(declaration.starts_with("[entity.contact]"), "{declaration}");
+    assert!(declaration.ends_with("path  = \"/contacts\"\norder = \"name\"\n"), "{declaration}");
+    assert!(!declaration.contains("[entity.method]"), "{declaration}");
+    let job = entities.iter().find(|entity| entity["name"] == "job").unwrap();
+    assert_eq!(job["declaration"], "");
     assert_eq!(served.ask(&Ask::get("/model")).outcome(), "401 unauthorized");
 }
 
