@@ -67,7 +67,7 @@ async function created(service: Service, entity: Entity, signal: AbortSignal): P
     if (referred === undefined) continue;
     const found = await first(service, referred, signal);
     if (found === undefined) return { problem: `There is no ${target} yet that it could refer to.` };
-    document[name] = found;
+    document[name] = Array.isArray(document[name]) ? document[name].map(() => found) : found;
   }
   const answer = await request(url("/transaction", [["explain", "true"]]), { method: "POST", body: { changes: [{ create: entity.name, document }] }, signal });
   const explained = isObject(answer) && isObject(answer["explain"]) ? answer["explain"] : {};

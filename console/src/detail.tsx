@@ -7,7 +7,7 @@ import { Explain } from "./explain";
 import { type Document, EntityForm } from "./form";
 import { startAtHeading } from "./frame";
 import { type Json, isObject } from "./json";
-import { Cell, Chips } from "./lists";
+import { Cell } from "./lists";
 import { useLive } from "./live";
 import { Alert, Danger, Empty, Heading, problemOf, spoken, useLoaded } from "./parts";
 import { go, link } from "./route";
@@ -95,9 +95,8 @@ function Fields({ entity, body }: { entity: Entity; body: { [name: string]: Json
 
 /** A long text as a whole, other values as in a list. */
 function Whole({ entity, name, value }: { entity: Entity; name: string; value: Json }) {
-  if (isObject(value)) return <Chips of={value} max={50} />;
   const isText = typeof value === "string" && !entity.fields.find((field) => field.name === name)?.target;
-  return isText ? <span class="whole">{value}</span> : <Cell entity={entity} name={name} value={value} />;
+  return isText ? <span class="whole">{value}</span> : <Cell entity={entity} name={name} value={value} max={50} />;
 }
 
 /** The lists that this entity, or one of its values, is a parameter of. */

@@ -1,5 +1,6 @@
 // The entities of a kind, as one of the declared lists returns them.
 
+import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
 import { type Parameters, Problem, request, url } from "./api";
@@ -257,31 +258,44 @@ function Items({ service, entity, page, isLoading, again }: ItemsProps) {
   );
 }
 
-/** The members of a value, the first of them at once. */
-export function Chips({ of, max }: { of: { [name: string]: Json }; max: number }) {
+/** The parts of a value, the first of them at once. */
+function Chips({ parts, max }: { parts: VNode[]; max: number }) {
   const [isWhole, setIsWhole] = useState(false);
-  const all = Object.entries(of);
   return (
     <span class="chips">
-      {(isWhole ? all : all.slice(0, max)).map(([key, value]) => (
-        <span key={key} class="chip" title={`${key}: ${shown(value)}`.slice(0, 2000)}>
-          {key}: {shown(value)}
-        </span>
-      ))}
-      {!isWhole && all.length > max && (
+      {isWhole ? parts : parts.slice(0, max)}
+      {!isWhole && parts.length > max && (
         <button type="button" onClick={() => setIsWhole(true)}>
-          Show all {count(all.length)}
+          Show all {count(parts.length)}
         </button>
       )}
     </span>
   );
 }
 
-/** The value of a field. A reference is a link; of a long text only the beginning shows. */
-export function Cell({ entity, name, value }: { entity: Entity; name: string; value: Json | undefined }) {
+/** The value of a field, with some of its parts at once. A reference is a link; of a long text only the beginning shows. */
+export function Cell({ entity, name, value, max = 8 }: { entity: Entity; name: string; value: Json | undefined; max?: number }) {
   const target = entity.fields.find((field) => field.name === name)?.target;
   if (typeof value === "string" && target) return <a href={link(["entity", target, value])}>{value}</a>;
-  if (isObject(value)) return <Chips of={value} max={8} />;
+  if (Array.isArray(value) && target) return <Chips parts={value.map((id, index) => reference(target, shown(id), index))} max={max} />;
+  if (isObject(value)) return <Chips parts={Object.entries(value).map(member)} max={max} />;
   const text = shown(value);
   return <span class={text.length > BRIEF_MAX ? "text long" : "text"} title={text.length > 60 ? text.slice(0, 2000) : undefined}>{text.length > 240 ? `${text.slice(0, 240)}…` : text}</span>;
+}
+
+/** An element of a list, which can be there twice. */
+function reference(target: string, id: string, index: number): VNode {
+  return (
+    <a key={index} class="chip" href={link(["entity", target, id])} title={id.length > 60 ? id : undefined}>
+      {id}
+    </a>
+  );
+}
+
+function member([key, value]: [string, Json]): VNode {
+  return (
+    <span key={key} class="chip" title={`${key}: ${shown(value)}`.slice(0, 2000)}>
+      {key}: {shown(value)}
+    </span>
+  );
 }

@@ -42,7 +42,7 @@ function layout(entities: Entity[]): Box[] {
 
 function summary(entity: Entity): string[] {
   const fields = entity.fields.filter(({ name }) => name !== "id");
-  const shown = fields.slice(0, FIELDS_MAX).map(({ name, type, target }) => `${name}: ${target === null ? type : `→ ${target}`}`);
+  const shown = fields.slice(0, FIELDS_MAX).map(({ name, type, target }) => `${name}: ${target === null ? type : `${type === "list" ? "list " : ""}→ ${target}`}`);
   if (fields.length > FIELDS_MAX) shown.push(`and ${fields.length - FIELDS_MAX} more fields`);
   const queries = [
     [entity.lists.length, "list"],

@@ -46,6 +46,7 @@ export type Operation = {
   example: Json;
 };
 
+/** A field. The target is the entity that it, or each element of it, refers to. */
 export type Field = { name: string; type: string; target: string | null };
 export type List = { name: string; by: string[]; order: string[]; facets: string[] };
 

@@ -12,7 +12,10 @@ pub(crate) fn served_model() -> Json {
         ("type", text()),
         (
             "target",
-            json!({ "type": ["string", "null"], "description": "The entity it refers to." }),
+            json!({
+                "type": ["string", "null"],
+                "description": "The entity that it, or each element of it, refers to.",
+            }),
         ),
     ]);
     let list = closed(&[

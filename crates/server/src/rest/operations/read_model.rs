@@ -1,7 +1,7 @@
 //! `GET /model`: the model that is served.
 
 use hyper::{Method, StatusCode};
-use keyloom_model::{Direction, Entity, FieldId, FieldType, Model, declarations};
+use keyloom_model::{Direction, Entity, EntityId, FieldId, FieldType, Model, declarations};
 use serde_json::{Value as Json, json};
 
 use super::super::call::{Call, Reply};
@@ -58,10 +58,7 @@ fn shown(model: &Model, entity: &Entity, declaration: &str) -> Json {
         fields.iter().map(|field| entity.field(*field).name.as_str()).collect()
     };
     let fields = entity.fields.iter().map(|field| {
-        let target = match field.of {
-            FieldType::Ref(target, _) => Some(model.entity(target).name.as_str()),
-            _ => None,
-        };
+        let target = target(&field.of).map(|target| model.entity(target).name.as_str());
         json!({ "name": field.name, "type": field.of.name(), "target": target })
     });
     let lists = entity.lists.iter().map(|list| {
@@ -93,4 +90,22 @@ fn shown(model: &Model, entity: &Entity, declaration: &str) -> Json {
         "counts": counts.collect::<Vec<_>>(),
         "boards": boards.collect::<Vec<_>>(),
     })
+}
+
+/// The entity that a field refers to: once, or any number of times in a list.
+fn target(of: &FieldType) -> Option<EntityId> {
+    match of {
+        FieldType::Ref(target, _) => Some(*target),
+        FieldType::List(of, _) => target(of),
+        FieldType::Text(_)
+        | FieldType::Int(_)
+        | FieldType::Number(_)
+        | FieldType::Bool
+        | FieldType::Time
+        | FieldType::Bytes(_)
+        | FieldType::Any
+        | FieldType::Tags
+        | FieldType::Enum(_)
+        | FieldType::Map(..) => None,
+    }
 }

@@ -26,6 +26,20 @@ fn the_served_model_can_be_read() {
 }
 
 #[test]
+fn references_lead_to_their_targets_in_lists_too() {
+    let served = Served::open(&app("oncall"));
+    let model = served.ask(&Ask::get("/model")).expect_json(200);
+    let entities = model["entities"].as_array().unwrap();
+    let search = entities.iter().find(|entity| entity["name"] == "search").unwrap();
+    let targets = search["fields"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|field| Some((field["name"].as_str()?, field["target"].as_str()?)));
+    assert_eq!(targets.collect::<Vec<_>>(), [("contact", "contact"), ("then", "contact")]);
+}
+
+#[test]
 fn another_model_is_compared_and_nothing_changes() {
     let served = Served::closed(&app("tasks"));
     let reader = served.token(Role::Reader, None);
