@@ -14,7 +14,7 @@ import { type Entity, type Operation, type Service, filled, itemsOf } from "./se
 
 /** The queries of an entity that return numbers. */
 export function numbersOf(service: Service, entity: string): Operation[] {
-  return [...service.of(entity, "count"), ...service.of(entity, "board")];
+  return ["count", "board", "rank"].flatMap((word) => service.of(entity, word));
 }
 
 export function NumbersView({ service, entity, id }: { service: Service; entity: Entity; id: string | undefined }) {
@@ -26,13 +26,17 @@ export function NumbersView({ service, entity, id }: { service: Service; entity:
       <nav class="tabs" aria-label="Numbers">
         {all.map((operation) => (
           <a key={operation.id} href={link(["numbers", entity.name, operation.id])} aria-current={operation === query ? "page" : undefined}>
-            {spoken(operation.id.replace(/^(count|board)_/, "").replace(`${entity.name}_`, ""))}
+            {titleOf(entity, operation)}
           </a>
         ))}
       </nav>
       {query === undefined ? <Empty>The model declares no counts of this kind.</Empty> : <Numbers key={query.id} service={service} query={query} />}
     </>
   );
+}
+
+function titleOf(entity: Entity, { id }: Operation): string {
+  return spoken(id.replace(/^(count|board)_/, "").replace(/^rank_/, "rank on ").replace(`${entity.name}_`, ""));
 }
 
 function Numbers({ service, query }: { service: Service; query: Operation }) {
@@ -55,7 +59,7 @@ function Numbers({ service, query }: { service: Service; query: Operation }) {
         {isLive && <span class="hint" role="status">{followed.state}</span>}
       </div>
       <Alert problem={isLive ? undefined : loaded.problem} />
-      {path === undefined ? <Empty>Fill in {lacking.map(spoken).join(" and ")} to read this.</Empty> : <Result result={result} />}
+      {path === undefined ? <Empty>Fill in {lacking.map((name) => `“${spoken(name)}”`).join(" and ")} to read this.</Empty> : <Result result={result} />}
       {!isLive && <Explain page={result} />}
     </>
   );

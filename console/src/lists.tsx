@@ -22,7 +22,8 @@ const CHANGES_MAX = 100;
 
 export function ListView({ service, entity, parameters }: { service: Service; entity: Entity; parameters: URLSearchParams }) {
   const lists = service.of(entity.name, "list");
-  const list = lists.find(({ id }) => id === parameters.get("list")) ?? lists.find(isFree) ?? lists[0];
+  const queries = [...lists, ...service.of(entity.name, "find")];
+  const query = queries.find(({ id }) => id === parameters.get("list")) ?? lists.find(isFree) ?? queries[0];
   return (
     <>
       <Heading title={spoken(entity.name)}>
@@ -35,12 +36,11 @@ export function ListView({ service, entity, parameters }: { service: Service; en
           Model
         </a>
       </Heading>
-      {list === undefined ? (
-        <ById entity={entity} />
-      ) : (
+      {lists.length === 0 && <ById entity={entity} />}
+      {query && (
         <>
-          {lists.length > 1 && <Tabs entity={entity} lists={lists} list={list} />}
-          <Page key={list.id} service={service} entity={entity} list={list} parameters={parameters} />
+          {queries.length > 1 && <Tabs entity={entity} lists={queries} list={query} />}
+          <Page key={query.id} service={service} entity={entity} list={query} parameters={parameters} />
         </>
       )}
     </>
@@ -52,7 +52,12 @@ function isFree(list: Operation): boolean {
   return filters(list).every((parameter) => !parameter.required);
 }
 
-/** Entities without a list can only be opened. */
+/** Whether a query returns the one entity with a unique value instead of a list. */
+function isFind({ id }: Operation): boolean {
+  return id.startsWith("find_");
+}
+
+/** Entities without a list can be opened. */
 function ById({ entity }: { entity: Entity }) {
   const [id, setId] = useState("");
   return (
@@ -86,6 +91,7 @@ function Tabs({ entity, lists, list }: { entity: Entity; lists: Operation[]; lis
 }
 
 function listName(entity: Entity, id: string): string {
+  if (id === `find_${entity.name}`) return "find one";
   return spoken(id.replace(/^list_/, "").replace(`${entity.name}_`, ""));
 }
 
@@ -111,6 +117,9 @@ function Page({ service, entity, list, parameters }: PageProps) {
     path === undefined || isLive ? null : request(url(path, query), { signal }),
   );
   const page = isLive ? (followed.body ?? null) : (loaded.value ?? null);
+  // A path with several queries can need one of several values: the server says which.
+  const isBlank = parametersOf(list, values).length === 0;
+  const needed = isBlank && loaded.problem?.code === "bad-parameter" ? loaded.problem.message : undefined;
   const change = (changed: Values, options: { [name: string]: string | null } = {}) => {
     const kept = ["limit", "reverse", "total"].filter((name) => !(name in options));
     const all: [string, string | null][] = [...kept.map((name): [string, string | null] => [name, parameters.get(`.${name}`)]), ...Object.entries(options)];
@@ -120,7 +129,7 @@ function Page({ service, entity, list, parameters }: PageProps) {
   return (
     <>
       <FilterForm service={service} list={list} values={values} change={(changed) => change(changed)} />
-      <FacetValues service={service} list={list} values={values} change={(changed) => change(changed)} />
+      {path !== undefined && needed === undefined && <FacetValues service={service} list={list} values={values} change={(changed) => change(changed)} />}
       <div class="bar">
         {["reverse", "total"].filter((name) => pageParameter(list, name) !== undefined).map((name) => (
           <label key={name} class="inline">
@@ -137,17 +146,19 @@ function Page({ service, entity, list, parameters }: PageProps) {
           live
         </label>
         {isLive && <span class="hint" role="status">{followed.state}</span>}
-        {path !== undefined && <WholeList service={service} entity={entity} list={list} path={path} query={values.query} />}
-        {path !== undefined && <Export list={list} path={path} query={values.query} name={entity.name} />}
+        {path !== undefined && !isFind(list) && <WholeList service={service} entity={entity} list={list} path={path} query={values.query} />}
+        {path !== undefined && !isFind(list) && <Export list={list} path={path} query={values.query} name={entity.name} />}
         <span class="total" role="status">{totalOf(page)}</span>
       </div>
-      <Alert problem={isLive ? undefined : loaded.problem} again={loaded.again} />
+      <Alert problem={isLive || needed !== undefined ? undefined : loaded.problem} again={loaded.again} />
       {path === undefined ? (
         <Empty>Fill in {lacking.map(spoken).join(" and ")} to read this list.</Empty>
+      ) : needed !== undefined ? (
+        <Empty>{needed}</Empty>
       ) : (
         <Items service={service} entity={entity} page={page} isLoading={!isLive && loaded.isLoading} again={loaded.again} />
       )}
-      <Pager page={page} turn={(cursor) => change(values, { cursor })} />
+      {!isFind(list) && <Pager page={page} turn={(cursor) => change(values, { cursor })} />}
       {!isLive && <Explain page={page} />}
     </>
   );

@@ -92,7 +92,7 @@ export class Service {
     return this.operations.find((operation) => operation.id === id);
   }
 
-  /** The operations of an entity whose name begins with a word: `list`, `count`, `board`. */
+  /** The operations of an entity whose name begins with a word: `list`, `find`, `count`, `board`, `rank`. */
   of(entity: string, word: string): Operation[] {
     const isSuch = ({ group, id, method }: Operation) =>
       group === entity && method === "GET" && id.startsWith(`${word}_`);

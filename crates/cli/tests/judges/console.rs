@@ -55,6 +55,16 @@ fn a_service_with_given_ids_is_managed() {
 }
 
 #[test]
+fn a_service_with_unique_values_is_managed() {
+    let model = "[entity.guest]\nfields.name = \"text 1..80\"\nfields.email = \"text 1..80\"\n\
+                 unique = [\"name\", \"email\"]\n\
+                 [entity.stay]\nfields.guest = \"ref guest cascade\"\nfields.room = \"text 1..9\"\n\
+                 unique = [\"room\"]\nlist.by_guest = { path = \"/stays\", by = \"guest\" }\n\
+                 board.frequent = { of = \"guest\" }\n";
+    served("guests", model, None);
+}
+
+#[test]
 fn a_service_drawn_at_random_is_managed() {
     served("random", &draft(&mut Random::new(22)).text(), None);
 }
