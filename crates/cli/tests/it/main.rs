@@ -34,6 +34,7 @@ mod online;
 mod openapi;
 mod plans;
 mod process;
+mod random_data;
 mod readme;
 mod reference;
 mod remote;

@@ -1,19 +1,12 @@
 //! Export and import of random models and data: the copy has the same fields, and verifies.
 
-use std::sync::Arc;
-
-use keyloom::{Db, Entry, Existing, Imported, Value};
-use keyloom_model::{EntityId, IdSource, Model, Tenancy};
-use keyloom_store::{Engine, Options};
-use keyloom_testkit::Random;
-use keyloom_testkit::model::{Draft, document, drafts, given_id};
+use keyloom::Db;
+use keyloom_testkit::model::{Draft, drafts};
 use pollster::block_on;
 use proptest::prelude::*;
 
 use crate::process::{Folder, output};
-
-/// The number of entities to create or update.
-const STEPS: usize = 60;
+use crate::random_data::{Thing, fill, open, scoped};
 
 proptest! {
     #![proptest_config(ProptestConfig {
@@ -47,14 +40,6 @@ fn round_trip(draft: &Draft, seed: u64) {
     assert_eq!(again, std::fs::read_to_string(&lines).unwrap());
 }
 
-/// A created entity.
-#[derive(PartialEq)]
-struct Thing {
-    kind: EntityId,
-    tenant: Option<Value>,
-    id: String,
-}
-
 /// Asserts that both databases have the same things, and counts those that exist.
 fn compare(draft: &Draft, things: &[Thing], (old, new): (&str, &str)) -> usize {
     let model = draft.model();
@@ -74,90 +59,4 @@ fn compare(draft: &Draft, things: &[Thing], (old, new): (&str, &str)) -> usize {
         }
     }
     seen
-}
-
-/// Creates entities, and updates some so that they refer to each other.
-fn fill(draft: &Draft, directory: &str, seed: u64) -> Vec<Thing> {
-    let (model, db) = (draft.model(), open(draft, directory));
-    let mut random = Random::new(seed);
-    let kinds: Vec<EntityId> = model.entities().map(|(id, _)| id).collect();
-    let mut things: Vec<Thing> = vec![];
-    for _ in 0..STEPS {
-        let kind = *random.pick(&kinds);
-        if !things.is_empty() && random.chance(1, 3) {
-            change(&model, &db, &things, &mut random);
-        } else if let Some(thing) = create(&model, &db, (kind, &things), &mut random) {
-            // Expired entities can be created again.
-            things.retain(|other| *other != thing);
-            things.push(thing);
-        }
-    }
-    things
-}
-
-fn create(
-    model: &Model,
-    db: &Db,
-    (kind, things): (EntityId, &[Thing]),
-    random: &mut Random,
-) -> Option<Thing> {
-    let entity = model.entity(kind);
-    let tenants: Vec<&Value> = things.iter().filter_map(|thing| thing.tenant.as_ref()).collect();
-    let tenant = match entity.tenancy {
-        Tenancy::Shared => None,
-        Tenancy::Own(field) => {
-            let some = document((model, kind), &|kind| ids(things, kind, None), random)?;
-            Some(some.get(&entity.field(field).name)?.clone())
-        }
-        Tenancy::Inherited(_) if tenants.is_empty() => return None,
-        Tenancy::Inherited(_) => Some((*random.pick(&tenants)).clone()),
-    };
-    let ids = |kind| ids(things, kind, tenant.as_ref());
-    let mut fields = document((model, kind), &ids, random)?;
-    if let Tenancy::Own(field) = entity.tenancy {
-        fields.insert(entity.field(field).name.as_str(), tenant.clone()?);
-    }
-    let id = match entity.id_source {
-        IdSource::Given => given_id(random),
-        IdSource::Generated => format!("{:06}", things.len()),
-    };
-    let entry = Entry { entity: entity.name.clone(), tenant: tenant.clone(), id, fields };
-    let imported = block_on(db.import(vec![entry.clone()], Existing::Keep)).ok()?;
-    let is_new = imported == [Imported::Created];
-    is_new.then_some(Thing { kind, tenant, id: entry.id })
-}
-
-fn change(model: &Model, db: &Db, things: &[Thing], random: &mut Random) {
-    let thing = random.pick(things);
-    let entity = model.entity(thing.kind);
-    // An expired entity may still be referenced, and an import would miss it.
-    if entity.expires.is_some() {
-        return;
-    }
-    let ids = |kind| ids(things, kind, thing.tenant.as_ref());
-    let Some(mut fields) = document((model, thing.kind), &ids, random) else { return };
-    if let (Tenancy::Own(field), Some(tenant)) = (entity.tenancy, &thing.tenant) {
-        fields.insert(entity.field(field).name.as_str(), tenant.clone());
-    }
-    let Thing { tenant, id, .. } = thing;
-    let (entity, tenant, id) = (entity.name.clone(), tenant.clone(), id.clone());
-    // A refused update is fine.
-    let _ = block_on(db.import(vec![Entry { entity, tenant, id, fields }], Existing::Replace));
-}
-
-/// The ids of a kind that an entity of the tenant can refer to.
-fn ids(things: &[Thing], kind: EntityId, tenant: Option<&Value>) -> Vec<String> {
-    let is_known = |thing: &&Thing| {
-        thing.kind == kind && (thing.tenant.is_none() || thing.tenant.as_ref() == tenant)
-    };
-    things.iter().filter(is_known).map(|thing| thing.id.clone()).collect()
-}
-
-fn open(draft: &Draft, directory: &str) -> Db {
-    let engine = Arc::new(Engine::open(directory, Options::default()).unwrap());
-    block_on(Db::open(&draft.text(), engine)).unwrap()
-}
-
-fn scoped(db: &Db, tenant: Option<&Value>) -> Db {
-    tenant.map_or_else(|| db.clone(), |tenant| db.tenant(tenant.clone()))
 }
