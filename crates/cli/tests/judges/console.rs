@@ -2,15 +2,22 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 
+use keyloom::Db;
+use keyloom::events::{Failure, Handlers, Job};
+use keyloom_model::IdSource;
+use keyloom_store::{Engine, Options};
 use keyloom_testkit::Random;
-use keyloom_testkit::model::draft;
+use keyloom_testkit::model::{Draft, DraftType, draft};
 use keyloom_testkit::readme::Process;
+use pollster::block_on;
 
 use crate::browser::driver;
 use crate::clients::{installed, succeed, suite};
 use crate::process::{Folder, app, keyloom, scratch};
-use crate::size::{Size, size};
+use crate::random_data::fill;
+use crate::size::{Size, seed, size};
 
 const GALLERY: &str = include_str!("../../../../docs/gallery.md");
 
@@ -41,17 +48,17 @@ fn a_service_with_tenants_is_managed() {
     served("saas", model.split_once("```\n").unwrap().0, Some("acme"));
 }
 
+/// The model of on-call paging without its program, which closes most requests: ids are given, references in lists.
+#[test]
+fn a_service_with_given_ids_is_managed() {
+    served("paging", &std::fs::read_to_string(app("oncall")).unwrap(), Some("acme"));
+}
+
 #[test]
 fn a_service_with_a_text_search_is_managed() {
     let model = "[entity.article]\nfields.title = \"text\"\n\
                  search.words = { fields = [\"title\"] }\nlist.all = { path = \"/articles\" }\n";
     served("articles", model, None);
-}
-
-/// The model of on-call paging without its program, which closes most requests: ids are given, references in lists.
-#[test]
-fn a_service_with_given_ids_is_managed() {
-    served("paging", &std::fs::read_to_string(app("oncall")).unwrap(), Some("acme"));
 }
 
 #[test]
@@ -64,9 +71,53 @@ fn a_service_with_unique_values_is_managed() {
     served("guests", model, None);
 }
 
+/// A model of several entities with given ids, tags and lists of references, and with random data. Those of tenants are
+/// left out: who uses a console names one tenant.
 #[test]
 fn a_service_drawn_at_random_is_managed() {
-    served("random", &draft(&mut Random::new(22)).text(), None);
+    let mut drawn = (seed()..).map(|seed| (seed, draft(&mut Random::new(seed))));
+    let (seed, draft) = drawn.find(|(_, draft)| is_varied(draft)).unwrap();
+    let name = format!("random-{seed}");
+    let folder = Folder::new(&format!("console-{name}"));
+    let data = folder.path("data");
+    assert!(fill(&draft, &data, seed).len() > 3, "{name}");
+    let mut command = keyloom();
+    command.args(["serve", &folder.write("model.toml", draft.text()), "--data", &data]);
+    used(&name, &Process::serve(command), None);
+}
+
+fn is_varied(draft: &Draft) -> bool {
+    let entities = &draft.entities;
+    let has = |is_such: fn(&DraftType) -> bool| {
+        entities.iter().flat_map(|entity| &entity.fields).any(|field| is_such(&field.of))
+    };
+    entities.len() > 2
+        && entities.iter().all(|entity| entity.tenant.is_none())
+        && entities.iter().any(|entity| entity.id_source == IdSource::Given)
+        && has(|of| *of == DraftType::Tags)
+        && has(is_list_of_references)
+}
+
+fn is_list_of_references(of: &DraftType) -> bool {
+    matches!(of, DraftType::List(of, _) if matches!(**of, DraftType::Ref(..)))
+}
+
+/// A job that has failed for good is shown with its error, replayed, and canceled.
+#[test]
+fn dead_letters_are_replayed() {
+    let model = "jobs = true\n[entity.note]\nfields.text = \"text\"\nlist.all = {}\n";
+    let folder = Folder::new("console-letters");
+    let data = folder.path("data");
+    {
+        let engine = Engine::open(Path::new(&data), Options::default()).unwrap();
+        let db = block_on(Db::open(model, Arc::new(engine))).unwrap();
+        block_on(db.schedule(Job::new("mail").id("letter"))).unwrap();
+        let fails = |_, _| async { Err(Failure::fatal("the post office is closed")) };
+        block_on(db.work(&Handlers::new().job("mail", fails))).unwrap();
+    }
+    let mut command = keyloom();
+    command.args(["serve", &folder.write("model.toml", model), "--data", &data]);
+    used("letters", &Process::serve(command), None);
 }
 
 /// Prints how long each view takes.

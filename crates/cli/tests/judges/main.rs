@@ -25,9 +25,10 @@ mod size;
 #[path = "../it"]
 mod it {
     pub(crate) mod process;
+    pub(crate) mod random_data;
     pub(crate) mod remote {
         pub(crate) mod differences;
         pub(crate) mod endpoint;
     }
 }
-use it::process;
+use it::{process, random_data};

@@ -146,7 +146,10 @@ async function edit(tested, one) {
   const path = `${entity.path}/${encodeURIComponent(id)}`;
   const body = service.body(entity, 'patch', `${entity.path}/{id}`);
   if (body === undefined) return;
-  for (const field of body.fields) {
+  // A patch does not say how many members a map can have.
+  const whole = new Map((service.body(entity, 'post', entity.path)?.fields ?? []).map((field) => [field.name, field]));
+  for (const patched of body.fields) {
+    const field = whole.get(patched.name) ?? patched;
     for (const turn of TURNS) {
       const value = await valueOf(tested, field, {}, turn);
       if (value === undefined) continue;
@@ -160,13 +163,22 @@ async function edit(tested, one) {
         if (!said.join().includes('version-mismatch')) break;
       }
       if (said.length > 0) {
-        expectRefusal(check, `${entity.name}.${field.name}`, await call(page, 'PATCH', path, { [field.name]: value }), said);
+        const { body: now } = await call(page, 'GET', path);
+        expectRefusal(check, `${entity.name}.${field.name}`, await call(page, 'PATCH', path, { [field.name]: patchOf(now[field.name], value) }), said);
         continue;
       }
       expectSame(check, `${entity.name}.${field.name}`, (await call(page, 'GET', path)).body[field.name], value);
       edited.add(field.type);
     }
   }
+}
+
+/** Patches are merged into maps: null removes a member. */
+function patchOf(before, value) {
+  const isMap = (of) => typeof of === 'object' && of !== null && !Array.isArray(of);
+  if (!isMap(before) || !isMap(value)) return value;
+  const gone = Object.keys(before).filter((key) => !Object.hasOwn(value, key));
+  return { ...value, ...Object.fromEntries(gone.map((key) => [key, null])) };
 }
 
 /** Its rows in the table, the plan of its page, and what it refers to. */

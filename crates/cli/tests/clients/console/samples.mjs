@@ -28,7 +28,9 @@ export function typesOf({ type }) {
 }
 
 function number({ minimum = -Infinity, maximum = Infinity }, wished, turn) {
-  const small = [0, 1, 2, 3, 4, 5].map((step) => (Number.isFinite(minimum) ? minimum + step : Number.isFinite(maximum) ? maximum - step : step));
+  // Limits that JavaScript rounds are far away.
+  const isNear = (limit) => Math.abs(limit) < 1e15;
+  const small = [0, 1, 2, 3, 4, 5].map((step) => (isNear(minimum) ? minimum + step : isNear(maximum) ? maximum - step : step));
   const all = [...wished, ...small.map(String)].filter((text) => Number(text) >= minimum && Number(text) <= maximum && !/e/.test(text));
   return all.length === 0 ? undefined : `#${all[turn % all.length]}`;
 }

@@ -38,7 +38,7 @@ pub(crate) fn welcome(name: &str, model: &Model, described: &[Described<'_>]) ->
     }
     html.own("</tbody></table></div></section><section><h2>Try it</h2>");
     for one in first(model, described) {
-        html.element("pre", &[], &curl(one));
+        html.element("pre", &[("tabindex", "0")], &curl(one));
     }
     html.own(
         "<p class=\"about\">To serve your own page here, start the server with \
