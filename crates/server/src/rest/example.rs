@@ -13,6 +13,9 @@ use serde_json::{Map, Value, json};
 const ID: &str = "01kdvpxz80r3n5m8c2q7t9w4ya";
 const VERSION: &str = "01kdvpxz81h6b2e8s4v0k9d7fg";
 
+/// When examples expire: an entity that has expired is created, and seen by nobody.
+const STILL_TO_COME: &str = "2099-12-31T12:00:00Z";
+
 /// A document to create an entity, with the required fields only.
 pub(crate) fn example(model: &Model, entity: &Entity) -> Value {
     let mut document = Map::new();
@@ -110,6 +113,9 @@ pub(crate) fn exact(number: &impl Display) -> Option<Value> {
 fn of_field(model: &Model, entity: &Entity, id: FieldId) -> Value {
     if let Some([first, ..]) = entity.initial(id) {
         return json!(first);
+    }
+    if entity.expires == Some(id) {
+        return json!(STILL_TO_COME);
     }
     // Characters in their order, such as `ABC-345`.
     let mut order = 0..;

@@ -147,3 +147,15 @@ transitions.status = { open = ["doing"], doing = ["done", "open"] }
     assert_eq!(example["example"]["kind"], "wish");
     assert_eq!(example["example"]["number"], "ABC-3");
 }
+
+/// Whoever sent the example of an entity that expires created one that nobody could see.
+#[test]
+fn the_example_of_an_entity_that_expires_is_still_there_when_it_was_created() {
+    let served = Served::open("[entity.offer]\nexpires = \"until\"\nfields.until = \"time\"");
+    let document = served.ask(&Ask::get("/openapi.json")).expect_json(200);
+    let content = &document["paths"]["/offers"]["post"]["requestBody"]["content"];
+    let example = &content["application/json"]["example"];
+    let created = served.ask(&Ask::post("/offers", example)).expect_json(201);
+    let path = format!("/offers/{}", created["id"].as_str().unwrap());
+    served.ask(&Ask::get(&path)).expect_json(200);
+}
