@@ -1,6 +1,6 @@
 // Changes of many entities: those that are selected, or all that a list returns.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { type Parameters, type Problem, request, url } from "./api";
 import { FieldControl } from "./control";
@@ -31,7 +31,7 @@ function ChangeForm({ service, entity, label, run, close }: ChangeProps & { clos
   const [draft, setDraft] = useState<Draft | undefined>();
   const [problem, setProblem] = useState<Problem | undefined>();
   const first = useRef<HTMLSelectElement>(null);
-  useEffect(() => first.current?.focus(), []);
+  useLayoutEffect(() => first.current?.focus(), []);
   const [, schema] = fields.find(([other]) => other === name) ?? [name, {}];
   const editor = editorOf(schema, undefined);
   const value = draft ?? draftOf(editor, undefined);

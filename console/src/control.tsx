@@ -1,6 +1,6 @@
 // The control that a field is edited with. It can be used with the keyboard alone, and loses nothing of a value.
 
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 import { type Draft, type Editor, type Row, choicesOf, editorOf, schemaOfRow } from "./draft";
 import { shown } from "./json";
@@ -127,7 +127,8 @@ function Rows({ name, schema, editor, rows, set, isInvalid }: RowsProps) {
   const list = useRef<HTMLDivElement>(null);
   /** The row that gets the focus when it is there. */
   const next = useRef<number | undefined>(undefined);
-  useEffect(() => {
+  // Before anything else happens: an effect that waits for the next frame would run after another key, for the rows before it.
+  useLayoutEffect(() => {
     const row = next.current === undefined ? undefined : list.current?.children[next.current];
     row?.querySelector<HTMLElement>("input, textarea, select, button")?.focus();
     next.current = undefined;

@@ -1,6 +1,6 @@
 // The form of the parameters that choose what a list returns.
 
-import { useEffect, useId, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useState } from "preact/hooks";
 
 import type { Parameters } from "./api";
 import { shown } from "./json";
@@ -34,7 +34,7 @@ export function FilterForm({ service, list, values, change }: FormProps) {
   const all = filters(list);
   const [typed, setTyped] = useState(values);
   const key = JSON.stringify(values);
-  useEffect(() => setTyped(values), [key]);
+  useLayoutEffect(() => setTyped(values), [key]);
   if (all.length === 0) return null;
   const set = (parameter: Parameter, given: string[]) => {
     const { name, in: where } = parameter;

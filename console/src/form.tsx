@@ -1,6 +1,6 @@
 // The form of an entity, from the schema that the server checks it with. The server's messages stand beside the fields.
 
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import type { Problem } from "./api";
 import { FieldControl } from "./control";
@@ -30,11 +30,12 @@ export function EntityForm({ service, entity, schema, before, save, cancel }: Pr
   const [problem, setProblem] = useState<Problem | undefined>();
   const [isSaving, setIsSaving] = useState(false);
   const form = useRef<HTMLFormElement>(null);
-  useEffect(() => {
+  // At once: what is typed next belongs to the field that has the focus.
+  useLayoutEffect(() => {
     // The button that has opened the form is gone.
     if (before !== undefined) form.current?.querySelector<HTMLElement>("input, textarea, select")?.focus();
   }, []);
-  useEffect(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus(), [problem]);
+  useLayoutEffect(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus(), [problem]);
   const submit = async () => {
     if (isSaving) return;
     setIsSaving(true);

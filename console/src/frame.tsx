@@ -1,7 +1,7 @@
 // The frame of a console: a title, the navigation at the side, and the view.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 import { type Route, link } from "./route";
 
@@ -48,7 +48,7 @@ export function startAtHeading(): void {
 
 /** Goes to the heading of a new view, so that keyboards and screen readers start there. */
 export function useStartAtHeading(view: string): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     startAtHeading();
     scrollTo(0, 0);
   }, [view]);
@@ -62,7 +62,7 @@ export type Group = { title: string; entries: Entry[] };
 export function Side({ label, groups, route }: { label: string; groups: Group[]; route: Route }) {
   const [isOpen, setIsOpen] = useState(false);
   const here = route.path.join("/");
-  useEffect(() => setIsOpen(false), [here, route.parameters.toString()]);
+  useLayoutEffect(() => setIsOpen(false), [here, route.parameters.toString()]);
   const isHere = (entry: Entry) => {
     if ("href" in entry) return false;
     const path = entry.path.join("/");

@@ -1,7 +1,7 @@
 // The entities of a kind, as one of the declared lists returns them.
 
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 import { type Parameters, Problem, request, url } from "./api";
 import { ChangeMany, WholeList } from "./bulk";
@@ -199,7 +199,7 @@ function Items({ service, entity, page, isLoading, again }: ItemsProps) {
   const [selected, setSelected] = useState<string[]>([]);
   const [problem, setProblem] = useState<Problem | undefined>();
   const ids = items.map((item) => String(item["id"]));
-  useEffect(() => setSelected((before) => before.filter((id) => ids.includes(id))), [ids.join()]);
+  useLayoutEffect(() => setSelected((before) => before.filter((id) => ids.includes(id))), [ids.join()]);
   if (items.length === 0) return isLoading ? <Empty>Loading…</Empty> : <Empty>Nothing here.</Empty>;
   const columns = entity.fields.map(({ name }) => name).filter((name) => name !== "id");
   const [canChange, canDelete] = ["PATCH", "DELETE"].map((method) => service.ofOne(entity, method) !== undefined);

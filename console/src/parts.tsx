@@ -1,7 +1,7 @@
 // Small parts that several views have.
 
 import type { ComponentChildren } from "preact";
-import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 import { Problem } from "./api";
 
@@ -53,7 +53,7 @@ export function Alert({ problem, again }: { problem: Problem | undefined; again?
 export function Heading({ title, children }: { title: ComponentChildren; children?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null);
   // One that appears when its view has been loaded is where keyboards start, unless somebody is elsewhere by then.
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
   }, []);
   return (

@@ -1,12 +1,12 @@
 // Where the user is: the part of the address after `#`.
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 export type Route = { path: string[]; parameters: URLSearchParams };
 
 export function useRoute(): Route {
   const [route, setRoute] = useState(current);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const listen = () => setRoute(current());
     addEventListener("hashchange", listen);
     return () => removeEventListener("hashchange", listen);

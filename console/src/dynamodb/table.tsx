@@ -1,6 +1,6 @@
 // The tables of a server, and the items of one: all of them, or those of a partition, in the table or in an index.
 
-import { useEffect, useState } from "preact/hooks";
+import { useLayoutEffect, useState } from "preact/hooks";
 
 import type { Problem } from "../api";
 import { type Json, isObject } from "../json";
@@ -99,7 +99,7 @@ const CONDITIONS = ["=", "begins with", "<", "<=", ">", ">="];
 function Search({ table, keys, parameters }: { table: Table; keys: Keys; parameters: URLSearchParams }) {
   const [typedIn, setTyped] = useState(Object.fromEntries(parameters));
   const key = parameters.toString();
-  useEffect(() => setTyped(Object.fromEntries(parameters)), [key]);
+  useLayoutEffect(() => setTyped(Object.fromEntries(parameters)), [key]);
   const input = (name: string, label: string) => (
     <label>
       <span>{label}</span>
@@ -216,7 +216,7 @@ function Items({ table, keys, items, again }: { table: Table; keys: Keys; items:
   const [selected, setSelected] = useState<string[]>([]);
   const [problem, setProblem] = useState<Problem | undefined>();
   const ids = items.map((item) => JSON.stringify(keyOf(table, item)));
-  useEffect(() => setSelected((before) => before.filter((id) => ids.includes(id))), [ids.join()]);
+  useLayoutEffect(() => setSelected((before) => before.filter((id) => ids.includes(id))), [ids.join()]);
   const columns = columnsOf(table, keys, items);
   const remove = async () => {
     try {

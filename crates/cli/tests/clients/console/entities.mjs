@@ -3,7 +3,7 @@
 // What the console refuses, the server must refuse, in the same words.
 
 import { call } from './api.mjs';
-import { enter, fieldOf, submit } from './form.mjs';
+import { addsQuickly, enter, fieldOf, submit } from './form.mjs';
 import { sample, typesOf } from './samples.mjs';
 
 /** Edits of one field: from any value to another, and from there to a third. */
@@ -17,6 +17,7 @@ export async function manage(page, { check, visit }) {
   const { body: model } = await call(page, 'GET', '/model');
   const service = new Service(document, model.entities);
   const tested = { page, check, visit, service, created: [], tried: new Set(), edited: new Set() };
+  for (const entity of service.creatable()) await addRows(tested, entity);
   for (const entity of service.creatable()) await create(tested, entity);
   for (const one of tested.created) await edit(tested, one);
   for (const one of tested.created) await look(tested, one);
@@ -131,6 +132,14 @@ async function create(tested, entity) {
   // Nothing exists yet that it needs, or nobody can know which values are allowed.
   const isHopeless = fields.some((field) => isNeeded(field) && plain[field.name] === undefined);
   check(isHopeless, `${entity.name} can be created like its example`);
+}
+
+/** Who types faster than the page is drawn loses no row and no focus. */
+async function addRows({ page, check, visit }, entity) {
+  await visit(`#/create/${entity.name}`);
+  await page.locator('form.entity').waitFor();
+  if ((await page.locator('form.entity .members').count()) === 0) return;
+  check(await addsQuickly(page), `${entity.name}: rows are added at once, and the last one has the focus`);
 }
 
 /** Opens the form of an entity. */

@@ -51,6 +51,20 @@ async function enterRows(page, field, value) {
   }
 }
 
+/** Adds rows faster than frames are drawn, and says whether each is there and the last one has the focus. */
+export async function addsQuickly(page) {
+  return page.locator('form.entity .members').first().evaluate(async (members) => {
+    const rows = () => [...members.querySelectorAll('.member')];
+    const before = rows().length;
+    for (let added = 0; added < 3; added += 1) {
+      members.lastElementChild.querySelector('button').click();
+      // The row is made when this task has ended, and drawn later.
+      await Promise.resolve();
+    }
+    return rows().length === before + 3 && rows().at(-1).contains(document.activeElement);
+  });
+}
+
 /** Submits the form from where the focus is, once, and waits for what becomes of it: the messages, none if it was accepted. */
 export async function submit(page, key = 'Control+Enter') {
   if ((await page.locator('form.entity :focus').count()) === 0) await page.locator('form.entity button.primary').focus();
