@@ -18,6 +18,10 @@ use crate::strategy::{Chosen, Ran};
 use crate::visible::{ATTEMPTS_MAX, ReadState, Verdict};
 use crate::{End, Error, Filter, ListRequest, Reader};
 
+/// The most entities read in one call, and the bytes after which one ends: a call has no yield point.
+const CALL_ITEMS_MAX: usize = 256;
+const CALL_BYTES_MAX: u64 = 1 << 20;
+
 /// A list that is read for a page.
 pub(crate) struct ListScan<'s> {
     pub(crate) reader: &'s Reader<'s>,
@@ -130,10 +134,11 @@ impl<'s> ListScan<'s> {
         self.request.budget.bytes.saturating_sub(self.state.cost.bytes)
     }
 
-    /// Reads the first entities of what is left, with their index rows; none if the store cannot do
-    /// that in one call.
+    /// Reads the first entities of what is left, as many as one call may, with their index rows; none
+    /// if the store cannot do that in one call.
     pub(crate) async fn items(&mut self, limit: usize) -> Result<Option<ItemsPage>, Error> {
-        let (of, bytes_max) = ((self.reader.rows(), limit), self.bytes_left());
+        let of = (self.reader.rows(), limit.min(CALL_ITEMS_MAX));
+        let bytes_max = self.bytes_left().min(CALL_BYTES_MAX);
         self.part.read_items(of, bytes_max, &mut self.state.cost).await
     }
 
