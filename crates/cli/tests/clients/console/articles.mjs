@@ -1,6 +1,8 @@
 // The console of a model with a text search: words and beginnings of words find entities.
 
-export async function use(page, { check, visit }) {
+import { check } from './driver.mjs';
+
+export async function use(page, { visit }) {
   await visit('#/');
   await page.evaluate(async () => {
     for (const title of ['Tea is ready', 'The roof leaks', 'Teapots of the north']) {

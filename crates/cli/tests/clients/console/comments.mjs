@@ -1,10 +1,8 @@
 // The console of the comments application: facets, counts, leaderboards, and the first token.
 
-export async function use(page, { check, visit }) {
-  const expect = async (locator, claim) => {
-    await locator.first().waitFor({ timeout: 20_000 }).catch(() => check(false, claim));
-  };
+import { check, expect } from './driver.mjs';
 
+export async function use(page, { visit }) {
   // A list that needs a value says so, and facets narrow it.
   await visit('#/entity/comment?list=list_comment_by_product');
   await expect(page.getByText('Fill in product to read this list.'), 'what is missing is named');

@@ -1,32 +1,15 @@
 // The console of `keyloom dynamodb`: `node console/dynamodb.mjs URL [KEY SECRET]`. Without a key, tables are made first.
 
-import { chromium } from 'playwright-core';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { findings } from '../axe.mjs';
+import { Driver, check, checkWidths, expect, settled } from './driver.mjs';
 
 const [, , url, key, secret] = process.argv;
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-function check(truth, claim) {
-  if (!truth) throw new Error(claim);
-}
-
-const expect = async (locator, claim) => {
-  await locator.first().waitFor({ timeout: 20_000 }).catch(() => check(false, claim));
-};
-
-const browser = await chromium.launch({
-  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
-  args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
-});
-const mishaps = [];
+const driver = await Driver.start(url);
 
 async function open(options) {
-  const page = await browser.newPage(options);
-  page.on('pageerror', (error) => mishaps.push(`the console failed: ${error.message}`));
+  const page = await driver.open(options);
   page.on('request', (request) => {
-    if (!request.url().startsWith(url) && !/^(blob|data):/.test(request.url())) mishaps.push(`it asks elsewhere: ${request.url()}`);
-    if (secret && (request.url().includes(secret) || JSON.stringify(request.headers()).includes(secret))) mishaps.push('the secret leaves the page');
+    if (secret && (request.url().includes(secret) || JSON.stringify(request.headers()).includes(secret))) driver.mishaps.push('the secret leaves the page');
   });
   return page;
 }
@@ -42,12 +25,7 @@ async function call(page, operation, body) {
   );
 }
 
-async function visit(page, hash) {
-  await page.goto('about:blank');
-  await page.goto(`${url}/console${hash}`);
-  await page.waitForFunction(() => document.activeElement === document.querySelector('main h1'));
-  await page.waitForFunction(() => !/Loading…/.test(document.querySelector('main').textContent));
-}
+const visit = (page, view) => driver.visit(page, view);
 
 const EVIL = '"><img src=x onerror="globalThis.hacked = 1">';
 
@@ -139,23 +117,10 @@ async function inspect() {
     await signIn(page);
     for (const view of ['#/', '#/table/things', '#/table/things?index=by_kind', one, '#/create/things', '#/heat', '#/figures']) {
       await visit(page, view);
-      await page.waitForTimeout(150);
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate(() => axe.run(document, { resultTypes: ['violations'] }));
-      check(violations.length === 0, `${view}, ${colorScheme}: axe finds ${violations.map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 160)}`)}`);
-      for (const width of [390, 768, 1280]) {
-        await page.setViewportSize({ width, height: 900 });
-        const wide = await page.evaluate(() => {
-          const right = document.documentElement.clientWidth + 1;
-          const all = [...document.querySelectorAll('body *')].filter((element) => element.closest('pre, .scroll, .skip, .help') === null);
-          return all.filter((element) => element.checkVisibility() && element.getBoundingClientRect().right > right).map((element) => element.outerHTML.slice(0, 140));
-        });
-        check(wide.length === 0, `${view} at ${width} pixels: wider than the page:\n${wide.slice(0, 3).join('\n')}`);
-        if (process.env.SCREENSHOTS) {
-          const name = view.replace(/[^a-z0-9]+/gi, '-').replace(/^-|-$/g, '') || 'home';
-          await page.screenshot({ path: `${process.env.SCREENSHOTS}/dynamodb-${name.slice(0, 40)}-${width}-${colorScheme}.png`, fullPage: true });
-        }
-      }
+      await settled(page);
+      const found = await findings(page);
+      check(found.length === 0, `${view}, ${colorScheme}: axe finds\n${found.join('\n')}`);
+      await checkWidths(page, `dynamodb ${view}`, colorScheme);
     }
     await page.close();
   }
@@ -174,18 +139,9 @@ async function signIn(page) {
 }
 
 const page = await open({ viewport: { width: 1280, height: 900 } });
-try {
-  if (key) await signIn(page);
-  else {
-    await fill(page);
-    await use(page);
-  }
-  if (!key) await inspect();
-  check(mishaps.length === 0, mishaps.join('\n'));
-  console.log('done');
-} catch (failure) {
-  if (process.env.SCREENSHOT) await page.screenshot({ path: process.env.SCREENSHOT, fullPage: true });
-  throw failure;
-} finally {
-  await browser.close();
-}
+await driver.run(page, async () => {
+  if (key) return signIn(page);
+  await fill(page);
+  await use(page);
+  await inspect();
+});

@@ -3,6 +3,7 @@
 // What the console refuses, the server must refuse, in the same words.
 
 import { call } from './api.mjs';
+import { check } from './driver.mjs';
 import { addsQuickly, enter, fieldOf, submit } from './form.mjs';
 import { sample, typesOf } from './samples.mjs';
 
@@ -11,12 +12,12 @@ const TURNS = [1, 2];
 /** Types whose values hardly any rule limits: some edit must be accepted. */
 const FREE = ['tags', 'int', 'number', 'bool', 'time', 'any', 'list', 'map'];
 
-export async function manage(page, { check, visit }) {
+export async function manage(page, { visit }) {
   await visit('#/');
   const { body: document } = await call(page, 'GET', '/openapi.json');
   const { body: model } = await call(page, 'GET', '/model');
   const service = new Service(document, model.entities);
-  const tested = { page, check, visit, service, created: [], tried: new Set(), edited: new Set() };
+  const tested = { page, visit, service, created: [], tried: new Set(), edited: new Set() };
   for (const entity of service.creatable()) await addRows(tested, entity);
   for (const entity of service.creatable()) await create(tested, entity);
   for (const one of tested.created) await edit(tested, one);
@@ -105,7 +106,7 @@ async function valueOf(tested, { name, target, type, schema }, example, turn) {
 }
 
 async function create(tested, entity) {
-  const { page, check, visit, service, created } = tested;
+  const { page, visit, service, created } = tested;
   const { fields, required, example } = service.body(entity, 'post', entity.path);
   const values = {};
   for (const field of fields) values[field.name] = field.name === 'id' ? `given: ${entity.name} é/?#%` : await valueOf(tested, field, example, 0);
@@ -122,12 +123,12 @@ async function create(tested, entity) {
       const id = decodeURIComponent(page.url().split('/').pop());
       check(given.id === undefined || given.id === id, `${entity.name} has the id that was given: ${id}`);
       const { body } = await call(page, 'GET', `${entity.path}/${encodeURIComponent(id)}`);
-      for (const [name, value] of Object.entries(given)) expectSame(check, `${entity.name}.${name}`, body[name], value);
+      for (const [name, value] of Object.entries(given)) expectSame(`${entity.name}.${name}`, body[name], value);
       created.push({ entity, id });
       return;
     }
     const { status, body } = await call(page, 'POST', entity.path, given);
-    expectRefusal(check, `creating ${entity.name}`, { status, body }, said);
+    expectRefusal(`creating ${entity.name}`, { status, body }, said);
   }
   // Nothing exists yet that it needs, or nobody can know which values are allowed.
   const isHopeless = fields.some((field) => isNeeded(field) && plain[field.name] === undefined);
@@ -135,7 +136,7 @@ async function create(tested, entity) {
 }
 
 /** Who types faster than the page is drawn loses no row and no focus. */
-async function addRows({ page, check, visit }, entity) {
+async function addRows({ page, visit }, entity) {
   await visit(`#/create/${entity.name}`);
   await page.locator('form.entity').waitFor();
   if ((await page.locator('form.entity .members').count()) === 0) return;
@@ -150,7 +151,7 @@ async function opened({ page, visit }, { entity, id }) {
 }
 
 async function edit(tested, one) {
-  const { page, check, service, tried, edited } = tested;
+  const { page, service, tried, edited } = tested;
   const { entity, id } = one;
   const path = `${entity.path}/${encodeURIComponent(id)}`;
   const body = service.body(entity, 'patch', `${entity.path}/{id}`);
@@ -173,10 +174,10 @@ async function edit(tested, one) {
       }
       if (said.length > 0) {
         const { body: now } = await call(page, 'GET', path);
-        expectRefusal(check, `${entity.name}.${field.name}`, await call(page, 'PATCH', path, { [field.name]: patchOf(now[field.name], value) }), said);
+        expectRefusal(`${entity.name}.${field.name}`, await call(page, 'PATCH', path, { [field.name]: patchOf(now[field.name], value) }), said);
         continue;
       }
-      expectSame(check, `${entity.name}.${field.name}`, (await call(page, 'GET', path)).body[field.name], value);
+      expectSame(`${entity.name}.${field.name}`, (await call(page, 'GET', path)).body[field.name], value);
       edited.add(field.type);
     }
   }
@@ -192,7 +193,7 @@ function patchOf(before, value) {
 
 /** Its rows in the table, the plan of its page, and what it refers to. */
 async function look(tested, { entity, id }) {
-  const { page, check, visit } = tested;
+  const { page, visit } = tested;
   const view = `#/entity/${entity.name}/${encodeURIComponent(id)}`;
   await visit(view);
   await page.locator('.rows summary').first().press('Enter');
@@ -215,7 +216,7 @@ async function look(tested, { entity, id }) {
 
 /** A change by somebody else is not overwritten, and what was typed stays. */
 async function meetConflict(tested, one) {
-  const { page, check, service } = tested;
+  const { page, service } = tested;
   const { entity, id } = one;
   const path = `${entity.path}/${encodeURIComponent(id)}`;
   for (const field of service.body(entity, 'patch', `${entity.path}/{id}`)?.fields ?? []) {
@@ -231,34 +232,34 @@ async function meetConflict(tested, one) {
     check((await control.inputValue()) === typed, 'what was typed stays');
     await page.keyboard.press('Escape');
     await page.locator('form.entity').waitFor({ state: 'detached' });
-    expectSame(check, `${entity.name}.${field.name} of somebody else`, (await call(page, 'GET', path)).body[field.name], theirs);
+    expectSame(`${entity.name}.${field.name} of somebody else`, (await call(page, 'GET', path)).body[field.name], theirs);
     return;
   }
 }
 
-async function remove({ page, check, visit }, { entity, id }) {
+async function remove({ page, visit }, { entity, id }) {
   const path = `${entity.path}/${encodeURIComponent(id)}`;
   await visit(`#/entity/${entity.name}/${encodeURIComponent(id)}`);
   await page.getByRole('button', { name: 'Delete', exact: true }).press('Enter');
   // The button that asks once more has the focus.
   await page.locator('.confirm .danger:focus').waitFor();
   await page.keyboard.press('Enter');
-  const list = (entity) => location.hash === `#/entity/${entity}`;
-  await Promise.race([page.waitForFunction(list, entity.name), page.locator('main [role=alert]').waitFor()]);
+  const list = `#/entity/${entity.name}`;
+  await page.waitForFunction((list) => location.hash === list || document.querySelector('main [role=alert]') !== null, list);
   const said = await page.locator('main [role=alert]').allTextContents();
-  if (page.url().endsWith(`#/entity/${entity.name}`)) check((await call(page, 'GET', path)).status === 404, `${entity.name} ${id} is deleted`);
-  else expectRefusal(check, `deleting ${entity.name} ${id}`, await call(page, 'DELETE', path), said);
+  if (page.url().endsWith(list)) check((await call(page, 'GET', path)).status === 404, `${entity.name} ${id} is deleted`);
+  else expectRefusal(`deleting ${entity.name} ${id}`, await call(page, 'DELETE', path), said);
 }
 
 /** The console shows what the server says of the same request. */
-function expectRefusal(check, what, { status, body }, said) {
+function expectRefusal(what, { status, body }, said) {
   check(status >= 400, `${what}: the console says ${said}, the server accepts it`);
   const details = body.errors?.length > 0 ? body.errors.map(({ detail }) => detail) : [body.detail];
   const missing = details.filter((detail) => !said.some((text) => text.includes(detail)));
   check(missing.length === 0, `${what}: the console says ${said.join(' | ')}, the server ${missing.join(' | ')}`);
 }
 
-function expectSame(check, what, found, expected) {
+function expectSame(what, found, expected) {
   const ordered = (value) => (typeof value !== 'object' || value === null ? value : Array.isArray(value) ? value.map(ordered) : Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)).map(([key, member]) => [key, ordered(member)])));
   const [is, wished] = [found, expected].map((value) => JSON.stringify(ordered(value)));
   check(is === wished, `${what} is ${is}, not ${wished}`);

@@ -1,8 +1,9 @@
 // The console of a service without lists: entities are found by their unique values, and on a leaderboard by their ids.
 
 import { call } from './api.mjs';
+import { check } from './driver.mjs';
 
-export async function use(page, { check, visit }) {
+export async function use(page, { visit }) {
   await visit('#/');
   const created = async (path, document) => (await call(page, 'POST', path, document)).body.id;
   const ann = await created('/guests', { name: 'Ann', email: 'ann@a.example' });

@@ -1,6 +1,8 @@
 // The console of the kitchen: references lead to what they name, and from there to what refers to it.
 
-export async function use(page, { check, visit }) {
+import { check } from './driver.mjs';
+
+export async function use(page, { visit }) {
   const get = (path) => page.evaluate(async (path) => (await fetch(path)).json(), path);
   await visit('#/');
   const [ingredient] = (await get('/ingredients?limit=1&with=category')).items;

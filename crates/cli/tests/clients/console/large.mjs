@@ -1,11 +1,10 @@
 // The console of the tasks application, with as many tasks as `large-data.mjs` has made: everything that must stay as
 // usable as with a few. Prints how long each view takes; nothing here depends on it.
 
-export async function use(page, { check, visit, all, elements }) {
+import { check, expect } from './driver.mjs';
+
+export async function use(page, { visit, all, elements }) {
   const rows = page.getByRole('region', { name: /^A page of/ }).locator('tbody tr');
-  const expect = async (locator, claim) => {
-    await locator.first().waitFor({ timeout: 60_000 }).catch(() => check(false, claim));
-  };
   const firstId = () => rows.first().locator('td.id').textContent();
   console.log('| view | ms | requests | bytes | elements | slowest request |');
   console.log('|---|---:|---:|---:|---:|---|');

@@ -1,8 +1,9 @@
 // The console of a service with a dead letter: it is shown with its error, and is another job when it is replayed.
 
 import { call } from './api.mjs';
+import { check } from './driver.mjs';
 
-export async function use(page, { check, visit }) {
+export async function use(page, { visit }) {
   await visit('#/operations');
   const jobs = page.getByRole('region', { name: 'Jobs' });
   const status = page.getByLabel('status');
