@@ -22,7 +22,7 @@ export function Detail({ service, entity, id }: Props) {
   const [edited, setEdited] = useState<Document | undefined>();
   const [isLive, setIsLive] = useState(false);
   const [problem, setProblem] = useState<Problem | undefined>();
-  const loaded = useLoaded(path, (signal) => request(url(path, [["explain", "true"]]), { signal }));
+  const loaded = useLoaded(`${isLive} ${path}`, (signal) => request(url(path, [["explain", "true"]]), { signal }));
   const followed = useLive(isLive, path, []);
   const body: Json = isLive && followed.body !== undefined ? followed.body : (loaded.value ?? null);
   const version = isObject(body) ? String(body["version"]) : "";

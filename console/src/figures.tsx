@@ -4,25 +4,24 @@ import { useState } from "preact/hooks";
 
 import { Problem, send } from "./api";
 import { type Sample, operations, samples, valueOf } from "./metrics";
-import { Alert, Empty, Heading, Numbers, Table, bytes, count, duration, spoken, useLoaded } from "./parts";
-import { useTicks } from "./ticks";
+import { Alert, Empty, Heading, Numbers, Table, bytes, count, duration, spoken } from "./parts";
+import { usePolled } from "./polled";
 
 const INTERVAL_MS = 3000;
 
 /** All figures, as a view of its own. */
 export function FiguresView() {
-  const ticks = useTicks(INTERVAL_MS);
   return (
     <>
       <Heading title="Figures" />
-      <Figures ticks={ticks} />
+      <Figures />
     </>
   );
 }
 
-export function Figures({ ticks }: { ticks: number }) {
+export function Figures() {
   // Only clients on the machine of a server without tokens can read them.
-  const loaded = useLoaded(`metrics ${ticks}`, async (signal): Promise<Sample[] | null> => {
+  const loaded = usePolled("metrics", INTERVAL_MS, async (signal): Promise<Sample[] | null> => {
     try {
       return samples(await send("/metrics", { signal }));
     } catch (error) {

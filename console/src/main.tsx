@@ -92,10 +92,11 @@ function SignIn({ problem, isLoading, signedIn }: { problem: Problem | undefined
   const [token, setToken] = useState("");
   if (problem === undefined) return isLoading ? <p class="hint">Loading…</p> : null;
   const isMissing = problem.status === 401 && session.token === "";
+  // While another token is tried, the problem is still that of the last one.
   return (
     <>
       <Heading title="Sign in" />
-      {!isMissing && <Alert problem={problem} />}
+      {!isMissing && !isLoading && <Alert problem={problem} />}
       <form
         class="filters"
         onSubmit={(event) => {

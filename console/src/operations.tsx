@@ -5,29 +5,28 @@ import { useState } from "preact/hooks";
 import { Problem, request, send, url } from "./api";
 import { Figures } from "./figures";
 import { shown } from "./json";
-import { Alert, Danger, Empty, Heading, Numbers, Table, count, problemOf, spoken, useLoaded } from "./parts";
+import { Alert, Danger, Empty, Heading, Numbers, Table, count, problemOf, spoken } from "./parts";
+import { usePolled } from "./polled";
 import { link } from "./route";
 import { type Service, itemsOf } from "./service";
-import { useTicks } from "./ticks";
 
 /** How often the page is read again. */
 const INTERVAL_MS = 3000;
 
 export function OperationsView({ service }: { service: Service }) {
-  const ticks = useTicks(INTERVAL_MS);
   return (
     <>
       <Heading title="Operations" />
-      <Health ticks={ticks} />
-      <Background ticks={ticks} />
-      {service.entity("job") && <Jobs service={service} ticks={ticks} />}
-      <Figures ticks={ticks} />
+      <Health />
+      <Background />
+      {service.entity("job") && <Jobs service={service} />}
+      <Figures />
     </>
   );
 }
 
-function Health({ ticks }: { ticks: number }) {
-  const ready = useLoaded(`ready ${ticks}`, (signal) => send("/readyz", { signal }));
+function Health() {
+  const ready = usePolled("ready", INTERVAL_MS, (signal) => send("/readyz", { signal }));
   return (
     <p class={ready.problem ? "alert" : "good"} role="status">
       {ready.problem ? ready.problem.message : ready.value === undefined ? "…" : "The server reads and writes its data."}
@@ -35,9 +34,9 @@ function Health({ ticks }: { ticks: number }) {
   );
 }
 
-function Background({ ticks }: { ticks: number }) {
+function Background() {
   const [problem, setProblem] = useState<Problem | undefined>();
-  const loaded = useLoaded(`operations ${ticks}`, (signal) => request("/operations", { signal }));
+  const loaded = usePolled("operations", INTERVAL_MS, (signal) => request("/operations", { signal }));
   const items = itemsOf(loaded.value ?? null);
   const cancel = async (id: string) => {
     try {
@@ -84,12 +83,12 @@ function Background({ ticks }: { ticks: number }) {
 const STEPS: { [status: string]: string } = { failed: "replay", canceled: "replay", waiting: "cancel", queued: "cancel" };
 
 /** Jobs by their status; those that failed for good are the dead letters. */
-function Jobs({ service, ticks }: { service: Service; ticks: number }) {
+function Jobs({ service }: { service: Service }) {
   const [status, setStatus] = useState("failed");
   const [problem, setProblem] = useState<Problem | undefined>();
   const list = service.operation("list_job_by_status");
   const choices = service.resolved(list?.parameters.find(({ name }) => name === "status")?.schema).enum ?? [];
-  const loaded = useLoaded(`jobs ${status} ${ticks}`, async (signal) => (list ? request(url(list.path, [["status", status], ["limit", "50"]]), { signal }) : null));
+  const loaded = usePolled(`jobs ${status}`, INTERVAL_MS, async (signal) => (list ? request(url(list.path, [["status", status], ["limit", "50"]]), { signal }) : null));
   const step = service.operation(`${STEPS[status]}_job`);
   const run = async (id: string) => {
     try {

@@ -10,24 +10,25 @@ export type Loaded<T> = { value: T | undefined; problem: Problem | undefined; is
 
 /** Loads something, again whenever the key changes. The last value stays until the next one is there. */
 export function useLoaded<T>(key: string, load: (signal: AbortSignal) => Promise<T>): Loaded<T> {
-  const [state, setState] = useState<Omit<Loaded<T>, "again">>({ value: undefined, problem: undefined, isLoading: true });
+  const [state, setState] = useState<{ value?: T; problem?: Problem; of?: string }>({});
   const [round, setRound] = useState(0);
+  const of = `${round} ${key}`;
   const latest = useRef(load);
   latest.current = load;
   useEffect(() => {
     const aborting = new AbortController();
-    setState((before) => ({ ...before, isLoading: true }));
+    const set = (change: (before: { value?: T }) => { value?: T; problem?: Problem }) => {
+      if (!aborting.signal.aborted) setState((before) => ({ ...change(before), of }));
+    };
     latest.current(aborting.signal).then(
-      (value) => setState({ value, problem: undefined, isLoading: false }),
-      (error: unknown) => {
-        if (aborting.signal.aborted) return;
-        setState((before) => ({ ...before, problem: problemOf(error), isLoading: false }));
-      },
+      (value) => set(() => ({ value })),
+      (error: unknown) => set(({ value }) => ({ ...(value !== undefined && { value }), problem: problemOf(error) })),
     );
     return () => aborting.abort();
-  }, [key, round]);
+  }, [of]);
   const again = useCallback(() => setRound((before) => before + 1), []);
-  return { ...state, again };
+  // By what the result is of: an effect runs after the next frame, which would show the old one as if it were the new one.
+  return { value: state.value, problem: state.problem, isLoading: state.of !== of, again };
 }
 
 export function problemOf(error: unknown): Problem {
@@ -100,9 +101,17 @@ export function Empty({ children }: { children: ComponentChildren }) {
 /** A button that asks once more before it acts. */
 export function Danger({ label, confirm, act }: { label: string; confirm: string; act: () => void }) {
   const [isAsked, setIsAsked] = useState(false);
+  const button = useRef<HTMLButtonElement>(null);
+  /** Whether the button was there before as what it is now. */
+  const was = useRef(isAsked);
+  useLayoutEffect(() => {
+    // What was pressed is gone. Only then: who has moved on to another button stays there, whatever is drawn again.
+    if (was.current !== isAsked) button.current?.focus();
+    was.current = isAsked;
+  }, [isAsked]);
   if (!isAsked)
     return (
-      <button type="button" class="danger" onClick={() => setIsAsked(true)}>
+      <button type="button" class="danger" ref={button} onClick={() => setIsAsked(true)}>
         {label}
       </button>
     );
@@ -112,7 +121,7 @@ export function Danger({ label, confirm, act }: { label: string; confirm: string
       <button
         type="button"
         class="danger"
-        ref={(button) => button?.focus()}
+        ref={button}
         onClick={() => {
           setIsAsked(false);
           act();

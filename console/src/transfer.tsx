@@ -4,9 +4,9 @@ import { useRef, useState } from "preact/hooks";
 
 import { Problem, request } from "./api";
 import { type Json, isObject, parse, shown } from "./json";
-import { Alert, Empty, Heading, Numbers, Table, bytes, count, problemOf, spoken, things, useLoaded } from "./parts";
+import { Alert, Empty, Heading, Numbers, Table, bytes, count, problemOf, spoken, things } from "./parts";
+import { usePolled } from "./polled";
 import { type Entity, type Service, itemsOf } from "./service";
-import { useTicks } from "./ticks";
 
 /** The most requests of a batch. */
 const BATCH_MAX = 100;
@@ -201,9 +201,8 @@ function requestOf(service: Service, entity: Entity, mode: "create" | "put", val
 }
 
 function Backups() {
-  const ticks = useTicks(2000);
   const [problem, setProblem] = useState<Problem | undefined>();
-  const loaded = useLoaded(`backups ${ticks}`, (signal) => request("/console/backups", { signal }));
+  const loaded = usePolled("backups", 2000, (signal) => request("/console/backups", { signal }));
   const latest = isObject(loaded.value) && isObject(loaded.value["latest"]) ? loaded.value["latest"] : undefined;
   const start = async () => {
     try {

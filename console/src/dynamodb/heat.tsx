@@ -2,8 +2,8 @@
 
 import { Problem, request } from "../api";
 import type { Json } from "../json";
-import { Alert, Empty, Heading, Numbers, Table, count, things, useLoaded } from "../parts";
-import { useTicks } from "../ticks";
+import { Alert, Empty, Heading, Numbers, Table, count, things } from "../parts";
+import { usePolled } from "../polled";
 
 type Rates = { units: number; perSecond: number; busiestSecond: number };
 type Partition = { start: string; read: Rates; write: Rates; throttled: number; notSplit?: string };
@@ -14,9 +14,8 @@ type Heat = { conflicts: number; spaces: Space[] };
 const CAPACITY = { read: 3000, write: 1000 };
 
 export function HeatView() {
-  const ticks = useTicks(2000);
   // Without strict mode, and on other machines than the server's, there is none.
-  const loaded = useLoaded(`heat ${ticks}`, async (signal): Promise<Heat | null> => {
+  const loaded = usePolled("heat", 2000, async (signal): Promise<Heat | null> => {
     try {
       return (await request("/heat.json", { signal })) as unknown as Heat & Json;
     } catch (error) {

@@ -114,7 +114,7 @@ await driver.run(page, async () => {
   const all = await views(page);
   if (existsSync(new URL(`./console/${service}.mjs`, import.meta.url))) {
     const { use } = await import(`./console/${service}.mjs`);
-    token = await use(page, { url, all, elements: (view) => elements(page, view), visit: (view) => visit(page, view) });
+    token = await use(page, { url, all, open, elements: (view) => elements(page, view), visit: (view) => visit(page, view) });
   }
   // A list of any length is managed by the steps of its own.
   if (service !== 'large') console.log(await manage(page, { visit: (view) => visit(page, view) }));

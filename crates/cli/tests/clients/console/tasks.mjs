@@ -1,9 +1,10 @@
 // The console of the tasks application, with 300 sample tasks: what an administrator does with data.
 
-import { check, expect, settled } from './driver.mjs';
+import { call } from './api.mjs';
+import { check, expect, settled, until } from './driver.mjs';
 import { enter } from './form.mjs';
 
-export async function use(page, { url, visit }) {
+export async function use(page, { url, open, visit }) {
   const rows = page.getByRole('region', { name: /^A page of/ }).locator('tbody tr');
   const alert = page.locator('main [role=alert]');
 
@@ -61,6 +62,17 @@ export async function use(page, { url, visit }) {
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(alert, 'the conflict is reported');
   await page.getByRole('button', { name: 'Cancel' }).click();
+
+  // Whoever has gone on to cancel a deletion stays there, whatever others change meanwhile.
+  await page.getByLabel('live').check();
+  await page.getByRole('button', { name: 'Delete', exact: true }).press('Enter');
+  await page.locator('.confirm .danger:focus').press('Tab');
+  await call(page, 'PATCH', `/tasks/${id}`, { description: 'changed meanwhile' });
+  await expect(page.getByText('changed meanwhile'), 'the change is shown');
+  await page.keyboard.press('Enter');
+  await page.locator('.confirm').waitFor({ state: 'detached' });
+  await expect(page.locator('main button.danger:focus'), 'where the keyboard was before');
+  check((await call(page, 'GET', `/tasks/${id}`)).status === 200, 'nothing is deleted');
 
   // A list follows changes; selected entities are deleted together.
   await visit('#/entity/task?list=list_task_all&tag=room%3Aattic&.total=true');
@@ -158,6 +170,25 @@ export async function use(page, { url, visit }) {
   await visit('#/operations');
   await expect(page.getByText('The disk is full.'), 'the server cannot write');
   await page.unroute(`${url}/readyz`);
+
+  // A slow server is asked once at a time: its response is shown however late it is.
+  const slow = await open();
+  await slow.clock.install();
+  const asked = [];
+  let answer;
+  const isSlow = new Promise((resolve) => { answer = resolve; });
+  await slow.route(`${url}/metrics`, async (route) => {
+    asked.push(route.request());
+    await isSlow;
+    await route.continue().catch(() => {});
+  });
+  await slow.goto(`${url}/console#/operations`);
+  await until('the figures are asked for', () => asked.length, (count) => count > 0);
+  for (let tick = 0; tick < 3; tick += 1) await slow.clock.runFor(4_000);
+  check(asked.length === 1 && asked[0].failure() === null, `the figures are asked for ${asked.length} times, until ${asked[0].failure()?.errorText}`);
+  answer();
+  await expect(slow.getByRole('region', { name: 'Disk' }), 'and shown');
+  await slow.close();
 
   // The model: picture, declaration, errors with their lines, and what a change would do.
   await visit('#/model');
