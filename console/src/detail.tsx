@@ -4,15 +4,16 @@ import { useState } from "preact/hooks";
 
 import { Problem, request, url } from "./api";
 import { Explain } from "./explain";
+import type { Values } from "./filters";
 import { type Document, EntityForm } from "./form";
 import { startAtHeading } from "./frame";
 import { type Json, isObject } from "./json";
-import { Cell } from "./lists";
+import { Cell, LIST, missing } from "./lists";
 import { useLive } from "./live";
 import { Alert, Danger, Empty, Heading, problemOf, spoken, useLoaded } from "./parts";
 import { go, link } from "./route";
 import { Rows } from "./rows";
-import { type Entity, type Operation, type Service, filled, filters } from "./service";
+import { type Entity, type Operation, type Parameter, type Service, filters } from "./service";
 
 type Props = { service: Service; entity: Entity; id: string };
 
@@ -107,14 +108,13 @@ function Related({ service, entity, id, body }: { service: Service; entity: Enti
     for (const list of service.of(other.name, "list")) {
       const named = filters(list).find(({ name }) => refers.includes(name));
       if (named === undefined) continue;
-      const isWhole = filled(list.path, { [named.name]: id }) !== undefined;
-      if (isWhole) links.push({ label: `${spoken(other.name)} by ${spoken(named.name)}`, href: link(["entity", other.name], [["list", list.id], [named.name, id]]) });
+      if (isReadBy(other, list, named)) links.push({ label: `${spoken(other.name)} by ${spoken(named.name)}`, href: link(["entity", other.name], [[LIST, list.id], [named.name, id]]) });
     }
   }
   for (const list of service.of(entity.name, "list")) {
     const values = inPath(list).map((name): [string, Json | undefined] => [name, name === "id" ? id : body[name]]);
     const isKnown = values.length > 0 && values.every(([, value]) => typeof value === "string" || typeof value === "number");
-    if (isKnown) links.push({ label: `beside others: ${spoken(list.id.replace(/^list_/, ""))}`, href: link(["entity", entity.name], [["list", list.id], ...values.map(([name, value]): [string, string] => [name, String(value)])]) });
+    if (isKnown) links.push({ label: `beside others: ${spoken(list.id.replace(/^list_/, ""))}`, href: link(["entity", entity.name], [[LIST, list.id], ...values.map(([name, value]): [string, string] => [name, String(value)])]) });
   }
   if (links.length === 0) return null;
   return (
@@ -129,6 +129,14 @@ function Related({ service, entity, id, body }: { service: Service; entity: Enti
       </ul>
     </section>
   );
+}
+
+/** Whether a list can be read by the value of one parameter: it needs no other, and is not ordered by another one first. */
+function isReadBy(entity: Entity, list: Operation, { name, in: where }: Parameter): boolean {
+  const values: Values = where === "path" ? { path: { [name]: "…" }, query: [] } : { path: {}, query: [[name, "…"]] };
+  const declared = entity.lists.find((one) => list.id === `list_${entity.name}_${one.name}`);
+  const isLater = declared?.order.slice(1).some((order) => order.replace(/^-/, "") === name) ?? false;
+  return missing(list, values).length === 0 && (!isLater || (declared?.facets.includes(name) ?? false));
 }
 
 function inPath(list: Operation): string[] {

@@ -17,13 +17,15 @@ import { Values as FacetValues } from "./values";
 
 /** The longest text that stays on one line of a table, in characters. */
 const BRIEF_MAX = 24;
+/** Which list is shown, in the address. A field can be called `list`, but not this. */
+export const LIST = ".list";
 /** The most changes of one transaction. */
 const CHANGES_MAX = 100;
 
 export function ListView({ service, entity, parameters }: { service: Service; entity: Entity; parameters: URLSearchParams }) {
   const lists = service.of(entity.name, "list");
   const queries = [...lists, ...service.of(entity.name, "find")];
-  const query = queries.find(({ id }) => id === parameters.get("list")) ?? lists.find(isFree) ?? queries[0];
+  const query = queries.find(({ id }) => id === parameters.get(LIST)) ?? lists.find(isFree) ?? queries[0];
   return (
     <>
       <Heading title={spoken(entity.name)}>
@@ -82,7 +84,7 @@ function Tabs({ entity, lists, list }: { entity: Entity; lists: Operation[]; lis
   return (
     <nav class="tabs" aria-label="Lists">
       {lists.map(({ id }) => (
-        <a key={id} href={link(["entity", entity.name], [["list", id]])} aria-current={id === list.id ? "page" : undefined}>
+        <a key={id} href={link(["entity", entity.name], [[LIST, id]])} aria-current={id === list.id ? "page" : undefined}>
           {listName(entity, id)}
         </a>
       ))}
@@ -124,7 +126,7 @@ function Page({ service, entity, list, parameters }: PageProps) {
     const kept = ["limit", "reverse", "total"].filter((name) => !(name in options));
     const all: [string, string | null][] = [...kept.map((name): [string, string | null] => [name, parameters.get(`.${name}`)]), ...Object.entries(options)];
     const set = all.filter((pair): pair is [string, string] => pair[1] !== null);
-    go(["entity", entity.name], [["list", list.id], ...parametersOf(list, changed), ...set.map(([name, value]): [string, string] => [`.${name}`, value])]);
+    go(["entity", entity.name], [[LIST, list.id], ...parametersOf(list, changed), ...set.map(([name, value]): [string, string] => [`.${name}`, value])]);
   };
   return (
     <>

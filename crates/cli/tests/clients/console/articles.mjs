@@ -11,7 +11,7 @@ export async function use(page, { visit }) {
   });
   const rows = page.getByRole('region', { name: /^A page of/ }).locator('tbody tr');
   for (const [words, titles] of [['tea ', ['Tea is ready']], ['tea', ['Tea is ready', 'Teapots of the north']], ['the roof', ['The roof leaks']]]) {
-    await visit('#/entity/article?list=list_article_all&.total=true');
+    await visit('#/entity/article?.list=list_article_all&.total=true');
     await page.getByLabel('q', { exact: true }).fill(words);
     await page.getByLabel('q', { exact: true }).press('Enter');
     await page.waitForFunction((count) => document.querySelector('.total')?.textContent === `${count} in total`, titles.length);

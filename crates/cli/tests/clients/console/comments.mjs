@@ -4,7 +4,7 @@ import { check, expect } from './driver.mjs';
 
 export async function use(page, { visit }) {
   // A list that needs a value says so, and facets narrow it.
-  await visit('#/entity/comment?list=list_comment_by_product');
+  await visit('#/entity/comment?.list=list_comment_by_product');
   await expect(page.getByText('Fill in product to read this list.'), 'what is missing is named');
   await visit('#/numbers/comment/board_leaders');
   await expect(page.locator('td.number'), 'the leaderboard is shown');
@@ -15,7 +15,7 @@ export async function use(page, { visit }) {
   check(product !== undefined, 'somebody leads');
 
   // Facets narrow the list to what they count: one by its control, one by a click on a value.
-  await visit(`#/entity/comment?list=list_comment_by_product&product=${encodeURIComponent(product)}&.total=true`);
+  await visit(`#/entity/comment?.list=list_comment_by_product&product=${encodeURIComponent(product)}&.total=true`);
   const total = async () => Number((await page.locator('.total').textContent()).replace(/\D/g, ''));
   const all = await total();
   await page.getByText('Values in this list').click();

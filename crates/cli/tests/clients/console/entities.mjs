@@ -3,9 +3,10 @@
 // What the console refuses, the server must refuse, in the same words.
 
 import { call } from './api.mjs';
-import { check } from './driver.mjs';
+import { check, expect, settled } from './driver.mjs';
 import { addsQuickly, enter, fieldOf, submit } from './form.mjs';
 import { sample, typesOf } from './samples.mjs';
+import { Service } from './service.mjs';
 
 /** Edits of one field: from any value to another, and from there to a third. */
 const TURNS = [1, 2];
@@ -14,74 +15,19 @@ const FREE = ['tags', 'int', 'number', 'bool', 'time', 'any', 'list', 'map'];
 
 export async function manage(page, { visit }) {
   await visit('#/');
-  const { body: document } = await call(page, 'GET', '/openapi.json');
-  const { body: model } = await call(page, 'GET', '/model');
-  const service = new Service(document, model.entities);
+  const service = await Service.load(page);
   const tested = { page, visit, service, created: [], tried: new Set(), edited: new Set() };
   for (const entity of service.creatable()) await addRows(tested, entity);
   for (const entity of service.creatable()) await create(tested, entity);
   for (const one of tested.created) await edit(tested, one);
   for (const one of tested.created) await look(tested, one);
+  for (const one of tested.created) await lookBeside(tested, one);
   for (const one of tested.created) await meetConflict(tested, one);
-  for (const one of tested.created.reverse()) await remove(tested, one);
+  // What others need is refused, so those that were created last go first in the end.
+  for (const one of [...tested.created, ...tested.created.toReversed()]) await remove(tested, one);
   const refused = FREE.filter((type) => tested.tried.has(type) && !tested.edited.has(type));
   check(refused.length === 0, `no edit of ${refused} is accepted`);
   return `${tested.created.length} entities, edited: ${[...tested.edited].sort().join(', ')}`;
-}
-
-/** The operations and schemas of a service, by entity. */
-class Service {
-  constructor(document, entities) {
-    Object.assign(this, { document, entities });
-  }
-
-  operation(entity, method, path) {
-    const operation = this.document.paths[path]?.[method];
-    return operation?.tags?.[0] === entity.name ? operation : undefined;
-  }
-
-  /** The fields that a document can set, with their schemas, and the example of one. */
-  body(entity, method, path) {
-    const content = Object.values(this.operation(entity, method, path)?.requestBody?.content ?? {})[0];
-    if (content === undefined) return undefined;
-    const { properties = {}, required = [] } = this.resolved(content.schema);
-    const settable = entity.fields.filter(({ name }) => Object.hasOwn(properties, name) && !properties[name].readOnly);
-    return { fields: settable.map((field) => ({ ...field, schema: this.absolute(properties[field.name]) })), required, example: content.example ?? {} };
-  }
-
-  resolved(schema) {
-    const { $ref, ...beside } = schema;
-    return this.numbered($ref === undefined ? schema : { ...this.resolved(this.document.components.schemas[decodeURIComponent($ref.split('/').pop())]), ...beside });
-  }
-
-  /** Limits are compared, so they can be numbers. */
-  numbered(schema) {
-    const limits = ['minimum', 'maximum', 'minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'];
-    return Object.fromEntries(Object.entries(schema).map(([name, value]) => [name, limits.includes(name) ? Number(String(value).replace('#', '')) : value]));
-  }
-
-  /** What a field is set to: patches also change fields relative to their values. */
-  absolute(schema) {
-    const { anyOf = [], ...beside } = this.resolved(schema);
-    const isRelative = anyOf.some(({ properties = {} }) => '$add' in properties || '$append' in properties);
-    const absolute = isRelative ? { ...this.numbered(anyOf[0]), ...beside } : { ...beside, ...(anyOf.length > 0 && { anyOf }) };
-    for (const part of ['items', 'additionalProperties']) if (absolute[part]) absolute[part] = this.absolute(absolute[part]);
-    return absolute;
-  }
-
-  /** Those that clients create; what others need to refer to comes first. */
-  creatable() {
-    const [sorted, waiting] = [[], this.entities.filter((entity) => this.body(entity, 'post', entity.path))];
-    while (waiting.length > 0) {
-      const isReady = (entity) => {
-        const { fields, required } = this.body(entity, 'post', entity.path);
-        return fields.every(({ name, target }) => !target || !required.includes(name) || !waiting.some((other) => other.name === target && other !== entity));
-      };
-      const next = Math.max(0, waiting.findIndex(isReady));
-      sorted.push(...waiting.splice(next, 1));
-    }
-    return sorted;
-  }
 }
 
 /** The ids of a kind that can be referred to. */
@@ -108,12 +54,18 @@ async function valueOf(tested, { name, target, type, schema }, example, turn) {
 async function create(tested, entity) {
   const { page, visit, service, created } = tested;
   const { fields, required, example } = service.body(entity, 'post', entity.path);
-  const values = {};
-  for (const field of fields) values[field.name] = field.name === 'id' ? `given: ${entity.name} é/?#%` : await valueOf(tested, field, example, 0);
   const isNeeded = ({ name }) => required.includes(name);
-  // Everything, then what an entity cannot do without, by the example of the service.
-  const plain = Object.fromEntries(fields.filter(isNeeded).map((field) => [field.name, field.target || field.name === 'id' ? values[field.name] : example[field.name]]));
-  for (const document of [values, plain]) {
+  const drawn = async (turn) => {
+    const values = {};
+    for (const field of fields) values[field.name] = field.name === 'id' ? `given ${turn}: ${entity.name} é/?#%` : await valueOf(tested, field, example, turn);
+    return values;
+  };
+  const first = await drawn(0);
+  // Everything, then what an entity cannot do without, by the example of the service. Values that somebody has can be unique.
+  const plain = Object.fromEntries(fields.filter(isNeeded).map(({ name, target }) => [name, target || name === 'id' ? first[name] : example[name]]));
+  const refusals = [];
+  for (const document of [first, plain, await drawn(1), await drawn(2)]) {
+    if (refusals.length > 1 && !refusals.includes('taken')) break;
     const given = Object.fromEntries(Object.entries(document).filter(([, value]) => value !== undefined));
     await visit(`#/create/${entity.name}`);
     for (const [name, value] of Object.entries(given)) await enter(page, name, value);
@@ -129,10 +81,11 @@ async function create(tested, entity) {
     }
     const { status, body } = await call(page, 'POST', entity.path, given);
     expectRefusal(`creating ${entity.name}`, { status, body }, said);
+    refusals.push(body.code);
   }
-  // Nothing exists yet that it needs, or nobody can know which values are allowed.
-  const isHopeless = fields.some((field) => isNeeded(field) && plain[field.name] === undefined);
-  check(isHopeless, `${entity.name} can be created like its example`);
+  // Nothing exists yet that it needs, nobody can know which values are allowed, or what the server sets has to be unique.
+  const isHopeless = fields.some((field) => isNeeded(field) && plain[field.name] === undefined) || refusals.at(-1) === 'taken';
+  check(isHopeless, `${entity.name} can be created like its example: ${refusals}`);
 }
 
 /** Who types faster than the page is drawn loses no row and no focus. */
@@ -214,19 +167,46 @@ async function look(tested, { entity, id }) {
   }
 }
 
+/** The lists beside an entity have what refers to it, and what it stands beside. */
+async function lookBeside(tested, { entity, id }) {
+  const { page, visit, service } = tested;
+  const view = `#/entity/${entity.name}/${encodeURIComponent(id)}`;
+  await visit(view);
+  await settled(page);
+  const hrefs = await page.locator('main ul.links a').evaluateAll((all) => all.map((a) => a.getAttribute('href')));
+  for (const href of hrefs) {
+    await visit(view);
+    await page.locator(`main ul.links a[href="${href}"]`).press('Enter');
+    await page.waitForFunction((href) => location.hash === href, href);
+    await settled(page);
+    const { '.list': list, ...values } = Object.fromEntries(new URLSearchParams(href.split('?')[1]));
+    const { status, body } = await call(page, 'GET', service.url(list, values));
+    check(status === 200, `${href}: ${JSON.stringify(body)}`);
+    const shown = await page.locator('main td.id').allTextContents();
+    check(shown.join() === body.items.map(({ id }) => id).join(), `${href} shows ${shown}`);
+    const back = page.locator(`main tbody a[href="${view}"]`).first();
+    if ((await back.count()) === 0) continue;
+    await back.press('Enter');
+    await page.waitForFunction((view) => location.hash === view, view);
+  }
+}
+
 /** A change by somebody else is not overwritten, and what was typed stays. */
 async function meetConflict(tested, one) {
   const { page, service } = tested;
   const { entity, id } = one;
   const path = `${entity.path}/${encodeURIComponent(id)}`;
   for (const field of service.body(entity, 'patch', `${entity.path}/{id}`)?.fields ?? []) {
-    const [mine, theirs] = [await valueOf(tested, field, {}, 3), await valueOf(tested, field, {}, 4)];
+    const [theirs, mine] = [await valueOf(tested, field, {}, 3), await valueOf(tested, field, {}, 4)];
     if (mine === undefined || typeof mine === 'object' || mine === theirs) continue;
     await opened(tested, one);
     await enter(page, field.name, mine);
     const control = fieldOf(page, field.name).locator('input, textarea, select');
     const typed = await control.inputValue();
-    if ((await call(page, 'PATCH', path, { [field.name]: theirs })).status !== 200) continue;
+    const { version } = (await call(page, 'GET', path)).body;
+    const changed = await call(page, 'PATCH', path, { [field.name]: theirs });
+    // A value that it has already changes nothing.
+    if (changed.status !== 200 || changed.body.version === version) continue;
     const said = await submit(page);
     check(said.join().includes('version-mismatch'), `the conflict is reported: ${said}`);
     check((await control.inputValue()) === typed, 'what was typed stays');
@@ -240,15 +220,22 @@ async function meetConflict(tested, one) {
 async function remove({ page, visit }, { entity, id }) {
   const path = `${entity.path}/${encodeURIComponent(id)}`;
   await visit(`#/entity/${entity.name}/${encodeURIComponent(id)}`);
+  const { status, body } = await call(page, 'GET', path);
+  const alert = page.locator('main [role=alert]');
+  if (status === 404) {
+    // It belonged to what was deleted before, since an edit of its references.
+    await expect(alert.filter({ hasText: body.detail }), `${entity.name} ${id} is gone, and the console says so`);
+    check((await page.getByRole('button').filter({ hasText: /^(Edit|Delete)$/ }).count()) === 0, 'nothing can be done with it');
+    return;
+  }
   await page.getByRole('button', { name: 'Delete', exact: true }).press('Enter');
   // The button that asks once more has the focus.
   await page.locator('.confirm .danger:focus').waitFor();
   await page.keyboard.press('Enter');
   const list = `#/entity/${entity.name}`;
   await page.waitForFunction((list) => location.hash === list || document.querySelector('main [role=alert]') !== null, list);
-  const said = await page.locator('main [role=alert]').allTextContents();
   if (page.url().endsWith(list)) check((await call(page, 'GET', path)).status === 404, `${entity.name} ${id} is deleted`);
-  else expectRefusal(`deleting ${entity.name} ${id}`, await call(page, 'DELETE', path), said);
+  else expectRefusal(`deleting ${entity.name} ${id}`, await call(page, 'DELETE', path), await alert.allTextContents());
 }
 
 /** The console shows what the server says of the same request. */

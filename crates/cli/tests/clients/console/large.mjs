@@ -22,7 +22,7 @@ export async function use(page, { visit, all, elements }) {
     console.log(`| ${view} | ${ms} | ${requests.length} | ${bytes} | ${await elements(view)} | ${Math.round(slowest.duration)} ms ${path} |`);
     check((await page.locator('main [role=alert]').count()) === 0, `${view}: ${await page.locator('main [role=alert]').allTextContents()}`);
   };
-  const list = (parameters) => `#/entity/task?list=list_task_all${parameters}`;
+  const list = (parameters) => `#/entity/task?.list=list_task_all${parameters}`;
   const opened = (view, parameters, until) => timed(view, async () => {
     await visit(list(parameters));
     await until();
@@ -57,7 +57,7 @@ export async function use(page, { visit, all, elements }) {
   await opened('half, one key of 300', '&tag=priority%3Ahigh&tag=key%20101%3A*&.total=true', () => expect(page.getByText(/in total$/), 'a key is found'));
   await opened('half, none of another half', '&tag=priority%3Ahigh&tag=!rare%3A*&.total=true', () => total(count / 2 - 3));
   await timed('list of those that are open', async () => {
-    await visit('#/entity/task?list=list_task_open&.total=true');
+    await visit('#/entity/task?.list=list_task_open&.total=true');
     await expect(page.getByText(/in total$/), 'open tasks are counted');
   });
 

@@ -38,8 +38,8 @@ function number({ minimum = -Infinity, maximum = Infinity }, wished, turn) {
 function text({ format, contentEncoding, pattern, minLength = 0, maxLength = 1000 }, turn) {
   if (format === 'date-time') return `2031-02-0${1 + (turn % 9)}T04:05:06.789Z`;
   if (contentEncoding === 'base64') {
-    // Limits are of the encoded text.
-    const bytes = Math.max(Math.ceil((minLength * 3) / 4), Math.min(3 + (turn % 3), Math.floor(maxLength / 4) * 3));
+    // Limits are of the encoded text, which has as many characters for up to two bytes less.
+    const bytes = Math.max(Math.floor((minLength * 3) / 4), Math.min(3 + (turn % 3), Math.floor(maxLength / 4) * 3 - 2));
     return Buffer.alloc(bytes, 1 + turn).toString('base64');
   }
   if (format !== undefined || pattern !== undefined) return undefined;

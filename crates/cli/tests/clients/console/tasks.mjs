@@ -9,7 +9,7 @@ export async function use(page, { url, open, visit }) {
   const alert = page.locator('main [role=alert]');
 
   // Filters, values with their numbers, totals, and pages.
-  await visit('#/entity/task?list=list_task_all&.total=true');
+  await visit('#/entity/task?.list=list_task_all&.total=true');
   await expect(page.getByText('300 in total'), 'the total is shown');
   await page.getByText('Values in this list').click();
   await page.getByRole('button', { name: /^priority/ }).click();
@@ -23,48 +23,27 @@ export async function use(page, { url, open, visit }) {
   await page.getByRole('button', { name: 'Previous' }).click();
   await page.waitForFunction((first) => document.querySelector('main tbody tr')?.textContent === first, first);
 
-  // Creating, with the server's own words about what is wrong, beside the field; by keyboard alone.
+  // Creating: what is wrong is said at its field, and texts are texts.
   await visit('#/create/task');
-  await page.getByLabel('name').focus();
-  await page.keyboard.press('Enter');
+  await page.getByLabel('name').press('Enter');
   await expect(page.locator('.field .error'), 'a missing name is reported');
   check((await page.getByLabel('name').getAttribute('aria-invalid')) === 'true', 'at its field');
-  const evil = `<img src=x onerror=alert(1)> ${'long '.repeat(38)}`.trim();
-  await page.getByLabel('name').fill(evil.slice(0, 200));
-  await enter(page, 'tags', { room: 'kitchen', 'odd:key': 'a|b' });
+  await page.getByLabel('name').fill(`<img src=x onerror=alert(1)> ${'long '.repeat(38)}`.trim().slice(0, 200));
+  await enter(page, 'tags', { room: 'kitchen' });
   await page.getByLabel('name').press('Enter');
   await expect(page.getByRole('button', { name: 'Edit' }), 'it is created and opened');
-  check((await page.locator('h1 + * , .fields').first().textContent()) !== null, 'its fields are shown');
   check((await page.locator('main img').count()) === 0, 'texts are texts');
+  const id = decodeURIComponent(page.url().split('/').pop());
 
-  // Its rows in the table.
-  await page.getByText('Rows in the table').click();
-  await expect(page.getByText('tag room:kitchen'), 'each row has a reason');
-  check((await page.locator('tr.missing').count()) === 0, 'and none is missing');
-
-  // Editing: the live view follows, tags are removed by leaving them out.
+  // What is edited while the entity is followed is shown, without the tags that were left out.
   await page.getByLabel('live').check();
   await page.getByRole('button', { name: 'Edit' }).click();
   await enter(page, 'tags', { room: 'attic' });
-  await page.getByLabel('done').selectOption('true');
   await page.getByRole('button', { name: 'Save' }).click();
   await expect(page.locator('.chip', { hasText: 'room: attic' }), 'the change is shown');
   check((await page.locator('.chip', { hasText: 'kitchen' }).count()) === 0, 'the old tag is gone');
-  const id = decodeURIComponent(page.url().split('/').pop());
-
-  // A change by somebody else in between is not overwritten.
-  await page.getByLabel('live').uncheck();
-  await page.getByRole('button', { name: 'Edit' }).click();
-  await page.getByLabel('description').fill('mine');
-  await page.evaluate(async (id) => {
-    await fetch(`/tasks/${id}`, { method: 'PATCH', headers: { 'Content-Type': 'application/json' }, body: '{"description":"theirs"}' });
-  }, id);
-  await page.getByRole('button', { name: 'Save' }).click();
-  await expect(alert, 'the conflict is reported');
-  await page.getByRole('button', { name: 'Cancel' }).click();
 
   // Whoever has gone on to cancel a deletion stays there, whatever others change meanwhile.
-  await page.getByLabel('live').check();
   await page.getByRole('button', { name: 'Delete', exact: true }).press('Enter');
   await page.locator('.confirm .danger:focus').press('Tab');
   await call(page, 'PATCH', `/tasks/${id}`, { description: 'changed meanwhile' });
@@ -75,7 +54,7 @@ export async function use(page, { url, open, visit }) {
   check((await call(page, 'GET', `/tasks/${id}`)).status === 200, 'nothing is deleted');
 
   // A list follows changes; selected entities are deleted together.
-  await visit('#/entity/task?list=list_task_all&tag=room%3Aattic&.total=true');
+  await visit('#/entity/task?.list=list_task_all&tag=room%3Aattic&.total=true');
   await expect(page.getByText('1 in total'), 'the tag finds it');
   await page.getByLabel('live').check();
   await page.evaluate(async () => {
@@ -90,7 +69,7 @@ export async function use(page, { url, open, visit }) {
   await expect(page.getByText('Nothing here.'), 'both are deleted');
 
   // A field of the selected ones is set together; what the model refuses is reported.
-  await visit('#/entity/task?list=list_task_all');
+  await visit('#/entity/task?.list=list_task_all');
   await page.getByLabel('Select all on this page').check();
   const onPage = await rows.count();
   await page.getByRole('button', { name: 'Set a field' }).click();
@@ -103,13 +82,13 @@ export async function use(page, { url, open, visit }) {
   await page.waitForFunction((count) => [...document.querySelectorAll('main tbody tr')].filter((row) => /set together/.test(row.textContent)).length === count, onPage);
 
   // Ways to find a page that were not chosen, and the one that was.
-  await visit('#/entity/task?list=list_task_all&tag=priority%3Ahigh');
+  await visit('#/entity/task?.list=list_task_all&tag=priority%3Ahigh');
   await page.getByText(/^Cost/).click();
   await expect(page.getByRole('region', { name: 'Ways to find the page' }).locator('td', { hasText: /^chosen$/ }), 'the chosen way is marked');
   check((await page.getByRole('region', { name: 'Ways to find the page' }).locator('tbody tr').count()) > 1, 'beside others');
 
   // Export.
-  await visit('#/entity/task?list=list_task_all');
+  await visit('#/entity/task?.list=list_task_all');
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Export' }).click()]);
   const { readFileSync } = await import('node:fs');
   const lines = readFileSync(await download.path(), 'utf8').trim().split('\n');
@@ -156,7 +135,7 @@ export async function use(page, { url, open, visit }) {
   await expect(page.getByRole('button', { name: 'Edit' }), 'it is created and opened');
   await page.unroute(`${url}/tasks`);
   check(keys.length === 2 && keys[0] !== undefined && keys[0] === keys[1], `the keys are ${keys}`);
-  await visit('#/entity/task?list=list_task_all&tag=room%3Acellar&.total=true');
+  await visit('#/entity/task?.list=list_task_all&tag=room%3Acellar&.total=true');
   await expect(page.getByText('1 in total'), 'there is one');
 
   // What a server cannot do now is said at once, although it names a time to wait: nobody waits for a second answer.
@@ -226,9 +205,9 @@ export async function use(page, { url, open, visit }) {
   await expect(page.locator('td', { hasText: /^(remove|delete)$/ }), 'so is its deletion');
 
   // A change of a whole list, and its progress.
-  await visit('#/entity/task?list=list_task_all');
+  await visit('#/entity/task?.list=list_task_all');
   check((await page.getByRole('button', { name: 'Change all that match' }).count()) === 0, 'not without a condition');
-  await visit('#/entity/task?list=list_task_all&tag=priority%3Ahigh');
+  await visit('#/entity/task?.list=list_task_all&tag=priority%3Ahigh');
   await page.getByRole('button', { name: 'Change all that match' }).click();
   await page.getByRole('combobox', { name: 'set', exact: true }).selectOption('description');
   await page.getByRole('textbox', { name: 'to', exact: true }).fill('all of them');
@@ -258,16 +237,16 @@ export async function use(page, { url, open, visit }) {
     const body = JSON.stringify({ name: evil, description: `javascript:globalThis.hacked=1 ${evil}`, tags: { [evil.slice(0, 60)]: evil.slice(0, 60), room: 'evil' } });
     await fetch('/tasks', { method: 'POST', headers: { 'Content-Type': 'application/json' }, body });
   });
-  await visit('#/entity/task?list=list_task_all&tag=room%3Aevil');
+  await visit('#/entity/task?.list=list_task_all&tag=room%3Aevil');
   await rows.first().locator('td.id a').click();
   await page.getByText('Rows in the table').click();
-  await visit('#/entity/task?list=list_task_all');
+  await visit('#/entity/task?.list=list_task_all');
   await page.getByText('Values in this list').click();
   await expect(page.locator('.counted li'), 'values are listed');
   check((await page.evaluate(() => globalThis.hacked)) === undefined, 'nothing of it ran');
 
   // A server that goes away is reported, and the view comes back with it.
-  await visit('#/entity/task?list=list_task_all');
+  await visit('#/entity/task?.list=list_task_all');
   await page.route('**/tasks?*', (route) => route.abort());
   await page.getByRole('button', { name: 'Next' }).click();
   await expect(alert.filter({ hasText: 'cannot be reached' }), 'a server that is gone is reported');
@@ -281,7 +260,7 @@ export async function use(page, { url, open, visit }) {
     await isLate;
     await route.continue().catch(() => {});
   });
-  await page.goto(`${url}/console#/entity/task?list=list_task_all`);
+  await page.goto(`${url}/console#/entity/task?.list=list_task_all`);
   await page.getByRole('link', { name: 'Tokens' }).click();
   await expect(page.getByRole('heading', { name: 'Tokens' }), 'another view opens meanwhile');
   arrive();
