@@ -9,9 +9,14 @@ use keyloom_model::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::base64;
+
 /// An id and a version as Keyloom generates them.
 const ID: &str = "01kdvpxz80r3n5m8c2q7t9w4ya";
 const VERSION: &str = "01kdvpxz81h6b2e8s4v0k9d7fg";
+
+/// The most characters, bytes or elements of an example, whatever the least is.
+const LENGTH_MAX: u64 = 1000;
 
 /// When examples expire: an entity that has expired is created, and seen by nobody.
 const STILL_TO_COME: &str = "2099-12-31T12:00:00Z";
@@ -130,8 +135,7 @@ fn of_field(model: &Model, entity: &Entity, id: FieldId) -> Value {
         (FieldType::List(of, limits), _) => match **of {
             FieldType::Ref(target, _) => {
                 let id = format!("ID OF {}", model.entity(target).name);
-                let count = usize::try_from(limits.low.unwrap_or(1).min(10)).unwrap_or(1);
-                json!(vec![id; count])
+                json!(vec![id; length(limits, 1)])
             }
             _ => of_type(&field.of),
         },
@@ -150,17 +154,18 @@ fn of_type(of: &FieldType) -> Value {
         }
         FieldType::Bool => json!(true),
         FieldType::Time => json!("2026-01-01T12:00:00Z"),
-        FieldType::Bytes(_) => json!("aGVsbG8="),
+        FieldType::Bytes(limits) => {
+            let bytes = b"hello".iter().copied().chain(std::iter::repeat(b'!'));
+            json!(base64::encode(&bytes.take(length(limits, 5)).collect::<Vec<u8>>()))
+        }
         FieldType::Tags => json!({ "priority": "high" }),
         FieldType::Enum(members) => json!(members.first()),
         FieldType::List(of, limits) => {
-            let count = limits.low.unwrap_or(1).min(10);
-            json!((0..count).map(|_| of_type(of)).collect::<Vec<_>>())
+            json!((0..length(limits, 1)).map(|_| of_type(of)).collect::<Vec<_>>())
         }
         FieldType::Map(of, limits) => {
-            let count = limits.low.unwrap_or(1).min(10);
             let member = |index| (format!("name{index}"), of_type(of));
-            Value::Object((1..=count).map(member).collect())
+            Value::Object((1..=length(limits, 1)).map(member).collect())
         }
         // `of_field` handles references, in fields and in lists.
         FieldType::Any | FieldType::Ref(..) => json!("anything"),
@@ -169,8 +174,14 @@ fn of_type(of: &FieldType) -> Value {
 
 /// The name of a field as its example value, within the limits.
 fn text(name: &str, limits: &Limits<u64>) -> Value {
-    let longest = usize::try_from(limits.high.unwrap_or(u64::MAX)).unwrap_or(usize::MAX);
-    let shortest = usize::try_from(limits.low.unwrap_or(0)).unwrap_or(0).min(1000);
-    let text: String = name.replace('_', " ").chars().take(longest).collect();
-    json!(format!("{text:x<shortest$}"))
+    let name = name.replace('_', " ");
+    let count = length(limits, name.chars().count() as u64);
+    json!(name.chars().chain(std::iter::repeat('x')).take(count).collect::<String>())
+}
+
+/// A length within the limits, as near to a natural one as they allow.
+fn length(limits: &Limits<u64>, natural: u64) -> usize {
+    let high = limits.high.unwrap_or(u64::MAX);
+    let length = natural.max(limits.low.unwrap_or(0)).min(high).min(LENGTH_MAX.max(natural));
+    usize::try_from(length).unwrap_or_default()
 }

@@ -148,6 +148,34 @@ transitions.status = { open = ["doing"], doing = ["done", "open"] }
     assert_eq!(example["example"]["number"], "ABC-3");
 }
 
+/// Whoever sent the example of few bytes, or of an empty list, was told that it has too many.
+#[test]
+fn examples_of_random_models_satisfy_their_rules() {
+    let mut count = 0;
+    for seed in 0..100 {
+        let draft = keyloom_testkit::model::draft(&mut keyloom_testkit::Random::new(seed));
+        let served = Served::open(&draft.text());
+        let open = served.ask(&Ask::get("/openapi.json")).expect_json(200);
+        for (path, operations) in open["paths"].as_object().unwrap() {
+            let content = &operations["post"]["requestBody"]["content"]["application/json"];
+            let creates = operations["post"]["operationId"]
+                .as_str()
+                .is_some_and(|id| id.starts_with("create_"));
+            if !creates || path.starts_with("/tokens") || path.starts_with("/console") {
+                continue;
+            }
+            let example = &content["example"];
+            let answer = served.ask(&Ask::post(path, example).tenant("1"));
+            // What it refers to does not exist.
+            if answer.outcome() == "422 invalid" && !example.to_string().contains("ID OF") {
+                panic!("seed {seed}: {example} is no {path}: {}\n{}", answer.text(), draft.text());
+            }
+            count += 1;
+        }
+    }
+    assert!(count > 100, "{count}");
+}
+
 /// Whoever sent the example of an entity that expires created one that nobody could see.
 #[test]
 fn the_example_of_an_entity_that_expires_is_still_there_when_it_was_created() {
