@@ -110,8 +110,8 @@ impl Rest {
 
     /// Example requests for a shell. `URL` is a placeholder for the URL of the server.
     pub fn greeting(&self) -> String {
-        let RestService { state, operations, .. } = &*self.service;
-        greeting(&state.model, operations, state.tokens.is_open())
+        let state = &self.service.state;
+        greeting(&state.model, &state.operations, state.tokens.is_open())
     }
 
     /// The OpenAPI document of a model that nothing else is served with, as `/openapi.json` has it.
@@ -126,7 +126,7 @@ impl Rest {
     /// All operations, in the order of the model, then those of the server itself.
     pub fn routes(&self) -> Vec<Route> {
         let route = |operation| Route::of(operation, &self.service.state.model);
-        self.service.operations.iter().map(route).collect()
+        self.service.state.operations.iter().map(route).collect()
     }
 
     /// Explains what a `GET` request costs, as JSON. Needs no token: for the operator of the server.
@@ -249,19 +249,19 @@ impl RestService {
             is_over: watch::Sender::new(false),
             change_signal: Arc::new(ChangeSignal::new(db.clone())),
             model,
+            operations,
             tokens,
         };
         Ok(RestService {
-            routes: Routes::new(&operations)?,
+            routes: Routes::new(&state.operations)?,
             names,
             consumed,
-            directory: Directory::new(&operations, &state.model),
+            directory: Directory::new(&state.operations, &state.model),
             request_ids: RequestIds::new(),
             live: LiveQueries::new(state.measurements.live_queries.clone()),
             db,
             state,
             options,
-            operations,
         })
     }
 }
@@ -303,7 +303,7 @@ impl RestService {
     /// path is cut, whatever the method and whether it matches an operation.
     pub(super) fn log_path<'p>(&self, path: &'p str) -> Cow<'p, str> {
         let first = path.trim_start_matches('/').split('/').next().unwrap_or_default();
-        let is_secret = self.operations.iter().any(|operation| {
+        let is_secret = self.state.operations.iter().any(|operation| {
             operation.access() == Access::Public
                 && operation.path.len() > 1
                 && matches!(&operation.path[0], Segment::Text(text) if text == first)

@@ -82,7 +82,7 @@ impl RestService {
         };
         // The body of the response to HEAD is not sent.
         let method = without_head(request.method());
-        match indexes.iter().find(|index| self.operations[**index].method == method) {
+        match indexes.iter().find(|index| self.state.operations[**index].method == method) {
             Some(index) => self.operate(*index, exchange, request).await,
             None => self.no_method(indexes, exchange, &request),
         }
@@ -103,7 +103,7 @@ impl RestService {
         match uri::segments(request.uri().path()) {
             Ok(segments) => {
                 let method = without_head(request.method());
-                self.directory.no_path(&self.operations, method, &segments)
+                self.directory.no_path(&self.state.operations, method, &segments)
             }
             Err(problem) => problem,
         }
@@ -111,7 +111,7 @@ impl RestService {
 
     /// Answers a request whose path operations have, but not with its method.
     fn no_method(&self, indexes: &[usize], exchange: &Exchange, request: &Request) -> Response {
-        let methods = indexes.iter().map(|index| &self.operations[*index].method);
+        let methods = indexes.iter().map(|index| &self.state.operations[*index].method);
         let methods: Vec<&Method> = methods.collect();
         let problem = match uri::segments(request.uri().path()) {
             Ok(segments) => self.directory.no_method(&segments, request.method(), &methods),

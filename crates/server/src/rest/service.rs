@@ -44,7 +44,6 @@ pub(crate) struct RestService {
     pub(super) db: Db,
     pub(super) state: State,
     pub(super) options: RestOptions,
-    pub(super) operations: Vec<Operation>,
     /// The names of the operations, in their order.
     pub(super) names: Vec<Arc<str>>,
     /// What the operations have consumed of DynamoDB, in their order.
@@ -99,7 +98,7 @@ impl RestService {
         exchange: &Arc<Exchange>,
         fields: &mut LogFields,
     ) -> Result<Reply, Stopped> {
-        let (operation, origin) = (&self.operations[index], &exchange.origin);
+        let (operation, origin) = (&self.state.operations[index], &exchange.origin);
         let (answer_time, pool) = (origin.edge.limits.answer_time, &origin.edge.pool);
         let (head, body) = request.into_parts();
         let values = operation.values(&uri::segments(head.uri.path())?);
@@ -164,7 +163,7 @@ impl RestService {
 
     /// Runs an operation, and adds its cost if requested.
     pub(super) async fn answer(&self, mut call: Call, index: usize) -> Result<Reply, Stopped> {
-        let action = &self.operations[index].action;
+        let action = &self.state.operations[index].action;
         let watch = if action.is_query() { explain::watch(&mut call)? } else { None };
         if watch.is_some() {
             call.caller.check_explained(Role::Reader)?;

@@ -8,6 +8,7 @@ use tokio::sync::watch;
 use super::backups::Backups;
 use super::change_signal::ChangeSignal;
 use super::metrics::Measurements;
+use super::operation::Operation;
 use super::pages::Pages;
 use super::tokens::Tokens;
 
@@ -17,6 +18,7 @@ use crate::readiness::Readiness;
 #[derive(Debug)]
 pub(crate) struct State {
     pub(super) model: Model,
+    pub(super) operations: Vec<Operation>,
     pub(super) tokens: Arc<Tokens>,
     pub(super) pages: Pages,
     /// If the operator has chosen a folder for them.

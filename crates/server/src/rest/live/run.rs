@@ -243,6 +243,6 @@ impl Runner {
     }
 
     fn is_of_one(&self) -> bool {
-        self.service.operations[self.index].action.is_read_of_one()
+        self.service.state.operations[self.index].action.is_read_of_one()
     }
 }
