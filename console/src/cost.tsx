@@ -60,7 +60,7 @@ async function attempt(what: string, measure: () => Promise<Omit<Measured, "what
 /** The example of the API reference, with references to entities that exist. */
 async function created(service: Service, entity: Entity, signal: AbortSignal): Promise<Omit<Measured, "what">> {
   const example = service.creating(entity)?.example;
-  if (!isObject(example)) return { problem: "The service does not create it." };
+  if (!isObject(example)) return { problem: "You cannot create one." };
   const document: { [name: string]: Json } = { ...example };
   for (const { name, target } of entity.fields) {
     const referred = target === null || document[name] === undefined ? undefined : service.entity(target);
@@ -78,6 +78,7 @@ async function created(service: Service, entity: Entity, signal: AbortSignal): P
 }
 
 async function read(service: Service, entity: Entity, signal: AbortSignal): Promise<Omit<Measured, "what">> {
+  if (service.ofOne(entity, "GET") === undefined) return { problem: "You cannot read one." };
   const id = await first(service, entity, signal);
   if (id === undefined) return { problem: "There is none yet." };
   return ofRead(await request(url(`${entity.path}/${encodeURIComponent(id)}`, [["explain", "true"]]), { signal }));

@@ -13,7 +13,7 @@ import { useLive } from "./live";
 import { Alert, Danger, Empty, Heading, problemOf, spoken, useLoaded } from "./parts";
 import { go, link } from "./route";
 import { Rows } from "./rows";
-import { type Entity, type Operation, type Parameter, type Service, filters } from "./service";
+import { type Entity, type Operation, type Parameter, type Schema, type Service, filters } from "./service";
 
 type Props = { service: Service; entity: Entity; id: string };
 
@@ -75,7 +75,7 @@ export function Detail({ service, entity, id }: Props) {
         ))}
       {isObject(body) && <Explain page={body} />}
       {isObject(body) && <Related service={service} entity={entity} id={id} body={body} />}
-      {isObject(body) && <Rows entity={entity} id={id} version={version} />}
+      {isObject(body) && service.operation("entity_rows") && <Rows entity={entity} id={id} version={version} />}
     </>
   );
 }
@@ -145,15 +145,18 @@ function inPath(list: Operation): string[] {
 
 export function Create({ service, entity }: { service: Service; entity: Entity }) {
   const create = service.creating(entity);
-  if (create?.body === undefined) return <Empty>This service does not let you create one.</Empty>;
-  const save = async (document: Document) => {
-    const created = await request(create.path, { method: "POST", isKeyed: true, body: document });
-    go(["entity", entity.name, isObject(created) ? String(created["id"]) : ""]);
-  };
   return (
     <>
       <Heading title={`New ${spoken(entity.name)}`} />
-      <EntityForm service={service} entity={entity} schema={service.resolved(create.body)} before={undefined} save={save} cancel={() => go(["entity", entity.name])} />
+      {create?.body === undefined ? <Empty>You cannot create one.</Empty> : <NewEntity service={service} entity={entity} path={create.path} body={create.body} />}
     </>
   );
+}
+
+function NewEntity({ service, entity, path, body }: { service: Service; entity: Entity; path: string; body: Schema }) {
+  const save = async (document: Document) => {
+    const created = await request(path, { method: "POST", isKeyed: true, body: document });
+    go(["entity", entity.name, isObject(created) ? String(created["id"]) : ""]);
+  };
+  return <EntityForm service={service} entity={entity} schema={service.resolved(body)} before={undefined} save={save} cancel={() => go(["entity", entity.name])} />;
 }

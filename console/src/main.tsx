@@ -11,11 +11,11 @@ import { Frame, type Group, Side, useStartAtHeading } from "./frame";
 import { ListView } from "./lists";
 import { ModelView } from "./model";
 import { OperationsView } from "./operations";
-import { Alert, Heading, spoken, useLoaded } from "./parts";
+import { Alert, Empty, Heading, spoken, useLoaded } from "./parts";
 import { type Route, link, useRoute } from "./route";
 import { type Entity, Service } from "./service";
 import { TokensView } from "./tokens";
-import { TransferView } from "./transfer";
+import { TransferView, importable } from "./transfer";
 
 function Console({ title }: { title: string }) {
   const [who, setWho] = useState(0);
@@ -34,17 +34,19 @@ function Console({ title }: { title: string }) {
 /** Where one can go. */
 function groups(service: Service): Group[] {
   const entries = (kind: string, all: Entity[]) => all.map(({ name }) => ({ path: [kind, name], label: spoken(name) }));
+  const has = (operation: string) => service.operation(operation) !== undefined;
+  const offered = (isOffered: boolean, path: string, label: string) => (isOffered ? [{ path: [path], label }] : []);
   return [
-    { title: "Entities", entries: entries("entity", service.entities) },
+    { title: "Entities", entries: entries("entity", service.readable()) },
     { title: "Numbers", entries: entries("numbers", service.entities.filter(({ name }) => numbersOf(service, name).length > 0)) },
     {
       title: "Service",
       entries: [
         { path: ["model"], label: "Model" },
-        { path: ["changes"], label: "Live changes" },
-        { path: ["operations"], label: "Operations" },
-        { path: ["transfer"], label: "Import and backup" },
-        { path: ["tokens"], label: "Tokens" },
+        ...offered(has("changes"), "changes", "Live changes"),
+        ...offered(true, "operations", "Operations"),
+        ...offered(has("list_backups") || importable(service).length > 0, "transfer", "Import and backup"),
+        ...offered(has("list_tokens"), "tokens", "Tokens"),
         { href: "/docs", label: "API reference" },
       ],
     },
@@ -64,7 +66,8 @@ function Who({ service, changed }: { service: Service; changed: () => void }) {
         changed();
       }}
     >
-      {hasTenants && (
+      {service.tenant !== null && <span>tenant {service.tenant}</span>}
+      {hasTenants && service.tenant === null && (
         <>
           <label class="inline">
             <span>tenant</span>
@@ -78,6 +81,8 @@ function Who({ service, changed }: { service: Service; changed: () => void }) {
           type="button"
           onClick={() => {
             session.token = "";
+            // The next token may be of another tenant.
+            session.tenant = "";
             changed();
           }}
         >
@@ -102,6 +107,8 @@ function SignIn({ problem, isLoading, signedIn }: { problem: Problem | undefined
         onSubmit={(event) => {
           event.preventDefault();
           session.token = token.trim();
+          // A tenant that the token does not belong to would be refused, and could be changed nowhere.
+          session.tenant = "";
           signedIn();
         }}
       >
@@ -123,6 +130,8 @@ function SignIn({ problem, isLoading, signedIn }: { problem: Problem | undefined
 function View({ service, route }: { service: Service; route: Route }) {
   const [kind, name, id] = route.path;
   const entity = name === undefined ? undefined : service.entity(name);
+  const isOfTenant = entity?.has_tenant && service.tenant === null && session.tenant === "";
+  if (isOfTenant && kind !== "model") return <NoTenant entity={entity} />;
   switch (kind) {
     case "entity":
       if (entity === undefined) return <Missing />;
@@ -149,6 +158,15 @@ function View({ service, route }: { service: Service; route: Route }) {
   }
 }
 
+function NoTenant({ entity }: { entity: Entity }) {
+  return (
+    <>
+      <Heading title={spoken(entity.name)} />
+      <Empty>Each belongs to a tenant: name one at the top.</Empty>
+    </>
+  );
+}
+
 function Missing() {
   return (
     <>
@@ -165,7 +183,7 @@ function Home({ service }: { service: Service }) {
     <>
       <Heading title={service.name} />
       <ul class="cards">
-        {service.entities.map((entity) => (
+        {service.readable().map((entity) => (
           <li key={entity.name}>
             <a href={link(["entity", entity.name])}>
               <strong>{spoken(entity.name)}</strong>

@@ -32,13 +32,15 @@ function WholeText({ service }: { service: Service }) {
 }
 
 function Declared({ service, entity }: { service: Service; entity: Entity }) {
-  const operations = service.operations.filter(({ group }) => group === entity.name);
+  const operations = service.documented.filter(({ group }) => group === entity.name);
   return (
     <section aria-label={spoken(entity.name)}>
       <h2>{spoken(entity.name)}</h2>
-      <p class="links">
-        <a href={link(["entity", entity.name])}>Open its entities</a>
-      </p>
+      {service.readable().includes(entity) && (
+        <p class="links">
+          <a href={link(["entity", entity.name])}>Open its entities</a>
+        </p>
+      )}
       <pre tabIndex={0}>{entity.declaration || `# ${entity.name} follows from other declarations.`}</pre>
       <Table label={`Requests about ${spoken(entity.name)}`} head={["Request", "What it does"]}>
         {operations.map((operation) => (

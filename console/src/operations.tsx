@@ -18,9 +18,9 @@ export function OperationsView({ service }: { service: Service }) {
     <>
       <Heading title="Operations" />
       <Health />
-      <Background />
-      {service.entity("job") && <Jobs service={service} />}
-      <Figures />
+      {service.operation("list_operations") && <Background />}
+      {service.operation("list_job_by_status") && <Jobs service={service} />}
+      {service.operation("metrics") && <Figures />}
     </>
   );
 }

@@ -1,4 +1,5 @@
-// What the service has: its entities and operations, from its OpenAPI document and its model.
+// What the service has: its entities and operations, from its OpenAPI document and its model. Operations that the token
+// does not allow are documented, but not offered.
 
 import { request } from "./api";
 import { type Json, isObject } from "./json";
@@ -70,6 +71,11 @@ export class Service {
     readonly name: string,
     readonly text: string,
     readonly entities: Entity[],
+    /** The tenant that the token is limited to. */
+    readonly tenant: string | null,
+    /** All operations. */
+    readonly documented: Operation[],
+    /** Those that the token allows. */
     readonly operations: Operation[],
     private readonly schemas: { [name: string]: Schema },
   ) {}
@@ -77,11 +83,13 @@ export class Service {
   static async load(): Promise<Service> {
     const [document, model] = await Promise.all([request("/openapi.json"), request("/model")]);
     const { info, paths, components } = document as unknown as Document;
-    const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    const documented = Object.entries(paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, operation]) => operationOf(path, method, operation)),
     );
-    const { text, entities } = model as unknown as { text: string; entities: Entity[] };
-    return new Service(info.title, text, entities, operations, components.schemas);
+    const { text, entities, tenant, operations } = model as unknown as Model;
+    const allowed = new Set(operations);
+    const offered = documented.filter(({ id }) => allowed.has(id));
+    return new Service(info.title, text, entities, tenant, documented, offered, components.schemas);
   }
 
   entity(name: string): Entity | undefined {
@@ -90,6 +98,11 @@ export class Service {
 
   operation(id: string): Operation | undefined {
     return this.operations.find((operation) => operation.id === id);
+  }
+
+  /** The entities that can be read. */
+  readable(): Entity[] {
+    return this.entities.filter((entity) => this.ofOne(entity, "GET") !== undefined);
   }
 
   /** The operations of an entity whose name begins with a word: `list`, `find`, `count`, `board`, `rank`. */
@@ -134,6 +147,8 @@ function absolute(schema: Schema): Schema {
   const isRelative = anyOf.some(({ properties = {} }) => "$add" in properties || "$append" in properties);
   return isRelative ? { ...anyOf[0], ...beside } : schema;
 }
+
+type Model = { text: string; entities: Entity[]; tenant: string | null; operations: string[] };
 
 type Document = {
   info: { title: string };

@@ -17,10 +17,15 @@ export function TransferView({ service }: { service: Service }) {
   return (
     <>
       <Heading title="Import and backup" />
-      <Import service={service} />
-      <Backups />
+      {importable(service).length > 0 && <Import service={service} />}
+      {service.operation("list_backups") && <Backups />}
     </>
   );
+}
+
+/** The entities that lines of a file can be. */
+export function importable(service: Service): Entity[] {
+  return service.entities.filter((entity) => service.creating(entity) !== undefined);
 }
 
 type Refused = { line: number; code: string; detail: string };
@@ -28,7 +33,7 @@ type Progress = { read: number; written: number; refused: number; problems: Refu
 const NOTHING: Progress = { read: 0, written: 0, refused: 0, problems: [] };
 
 function Import({ service }: { service: Service }) {
-  const entities = service.entities.filter((entity) => service.creating(entity) !== undefined);
+  const entities = importable(service);
   const [name, setName] = useState(entities[0]?.name ?? "");
   const [mode, setMode] = useState<"create" | "put">("create");
   const [progress, setProgress] = useState<Progress | undefined>();

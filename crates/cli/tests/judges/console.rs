@@ -43,9 +43,13 @@ fn on_call_paging_is_managed() {
 
 #[test]
 fn a_service_with_tenants_is_managed() {
+    served("saas", saas(), Some("acme"));
+}
+
+fn saas() -> &'static str {
     let (_, section) = GALLERY.split_once("\n## Multi-tenant SaaS").unwrap();
     let (_, model) = section.split_once("```toml\n").unwrap();
-    served("saas", model.split_once("```\n").unwrap().0, Some("acme"));
+    model.split_once("```\n").unwrap().0
 }
 
 /// The model of on-call paging without its program, which closes most requests: ids are given, references in lists.
@@ -125,6 +129,32 @@ fn dead_letters_are_replayed() {
     let mut command = keyloom();
     command.args(["serve", &folder.write("model.toml", model), "--data", &data]);
     used("letters", &Process::serve(command), None);
+}
+
+#[test]
+fn tokens_are_offered_what_they_allow() {
+    let folder = Folder::new("console-tokens");
+    let mut command = keyloom();
+    command.args(["demo", "tasks", "--size", "20", "--data", &folder.path("data")]);
+    admitted("tokens", &Process::serve(command), &[]);
+}
+
+#[test]
+fn tokens_of_one_tenant_are_offered_what_they_allow() {
+    let model =
+        format!("{}\n[entity.plan]\nfields.name = \"text 1..40\"\nlist.all = {{}}\n", saas());
+    let folder = Folder::new("console-tenants");
+    let mut command = keyloom();
+    command.args(["serve", &folder.write("model.toml", &model), "--data", &folder.path("data")]);
+    admitted("tenants", &Process::serve(command), &["acme", "globex"]);
+}
+
+fn admitted(name: &str, served: &Process, tenants: &[&str]) {
+    let run = driver().join(format!("console-{name}"));
+    copy_suite(&run);
+    let mut node = Command::new("node");
+    node.arg("console/access.mjs").arg(&served.url).args(tenants).current_dir(&run);
+    succeed("The console with tokens in a browser", &mut node);
 }
 
 /// Prints how long each view takes.

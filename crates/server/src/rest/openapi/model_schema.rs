@@ -42,7 +42,22 @@ pub(crate) fn served_model() -> Json {
         ("counts", list_of(count)),
         ("boards", texts()),
     ]);
-    closed(&[("text", text()), ("entities", list_of(entity))])
+    let operations = json!({
+        "type": "array", "items": text(),
+        "description": "The `operationId` of each operation that the caller may run. The access rules of \
+                        the model can refuse a user more.",
+    });
+    let tenant = json!({
+        "type": ["string", "null"],
+        "description": "The tenant that the caller is limited to.",
+    });
+    let entities = list_of(entity);
+    closed(&[
+        ("text", text()),
+        ("entities", entities),
+        ("operations", operations),
+        ("tenant", tenant),
+    ])
 }
 
 /// The schema of a model to check.

@@ -4,6 +4,7 @@ use hyper::{Method, StatusCode};
 use keyloom_model::{Direction, Entity, EntityId, FieldId, FieldType, Model, declarations};
 use serde_json::{Value as Json, json};
 
+use super::super::access;
 use super::super::call::{Call, Reply};
 use super::super::openapi::{Answer, Description, Group, served_model};
 use super::super::operation::{Access, Action, Operation, Running};
@@ -26,7 +27,10 @@ impl Action for ReadModel {
 
     fn describe(&self, _: &Model) -> Description {
         Description {
-            details: vec!["Its text, and how its entities are related and queried.".to_owned()],
+            details: vec![
+                "Its text, how its entities are related and queried, and the operations that you may run."
+                    .to_owned(),
+            ],
             answers: vec![Answer::json(200, "The model.", served_model())],
             problems: vec![Kind::BadParameter],
             ..Description::new(Group::Service, "Read the model")
@@ -34,11 +38,11 @@ impl Action for ReadModel {
     }
 
     fn run<'c>(&'c self, state: &'c State, call: &'c Call) -> Running<'c> {
-        Box::pin(run(call, &state.model))
+        Box::pin(run(call, state))
     }
 }
 
-async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
+async fn run(call: &Call, State { model, operations, .. }: &State) -> Result<Reply, Problem> {
     call.check_parameters(&[])?;
     let text = call.db.model_text().await?;
     let mut declarations = declarations(&text);
@@ -49,7 +53,14 @@ async fn run(call: &Call, model: &Model) -> Result<Reply, Problem> {
             shown(model, entity, &declaration)
         })
         .collect();
-    Ok(Reply::json(StatusCode::OK, json!({ "text": text, "entities": entities }).to_string()))
+    let is_allowed = |operation: &&Operation| access::check(&call.caller, operation, model).is_ok();
+    let allowed = operations.iter().filter(is_allowed).map(|operation| &operation.name);
+    let allowed: Vec<&String> = allowed.collect();
+    let caller = &call.caller;
+    let tenant = caller.tenant.as_ref().filter(|_| caller.is_bound);
+    let answer =
+        json!({ "text": text, "entities": entities, "operations": allowed, "tenant": tenant });
+    Ok(Reply::json(StatusCode::OK, answer.to_string()))
 }
 
 /// An entity: what is declared of it, without its rules, and its part of the text.
