@@ -8,6 +8,7 @@ import { get } from 'node:http';
 import { findings } from './axe.mjs';
 import { Driver, check, checkWidths, settled } from './console/driver.mjs';
 import { manage } from './console/entities.mjs';
+import { walk } from './console/keyboard.mjs';
 
 const [, , service, url, tenant] = process.argv;
 /** The token of the steps, once they have made one. */
@@ -74,6 +75,7 @@ async function inspect(all) {
       check(alerts.length === 0, `${view}: ${alerts.join(' ')}`);
       const found = await findings(page);
       check(found.length === 0, `${view}, ${colorScheme}: axe finds\n${found.join('\n')}`);
+      if (colorScheme === 'light') await walk(page, view);
       await checkWidths(page, `${service} ${view === '/' ? 'welcome' : view === '#/' ? 'home' : view}`, colorScheme);
     }
     await page.close();

@@ -2,6 +2,7 @@
 
 import { findings } from '../axe.mjs';
 import { Driver, check, checkWidths, expect, settled } from './driver.mjs';
+import { walk } from './keyboard.mjs';
 
 const [, , url, key, secret] = process.argv;
 const driver = await Driver.start(url);
@@ -120,6 +121,7 @@ async function inspect() {
       await settled(page);
       const found = await findings(page);
       check(found.length === 0, `${view}, ${colorScheme}: axe finds\n${found.join('\n')}`);
+      if (colorScheme === 'light') await walk(page, view);
       await checkWidths(page, `dynamodb ${view}`, colorScheme);
     }
     await page.close();
