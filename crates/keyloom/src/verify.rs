@@ -1,43 +1,34 @@
 //! Verification: reads every row, recomputes what it implies, and compares. Works while the service
-//! runs: what looks wrong is read again, in one transaction, before it is reported. What a page of rows
-//! is compared with is read in batches (`page.rs`).
+//! runs: what looks wrong is read again, in one transaction, before it is reported.
+//!
+//! It goes on in steps (`position.rs`), each of which verifies a page of one part: of all rows
+//! (`rows.rs`), of the store's sets (`postings`), of counters (`counters.rs`). What a page of rows is
+//! compared with is read in batches (`seen.rs`). What rows imply is decided by `expected.rs`, which
+//! touches nothing; reading again and repairing go through `step.rs`.
 
-mod chunks;
 mod counters;
 mod derived;
+mod entity;
+mod expected;
 mod finding;
-mod number;
-mod own;
-mod page;
+mod findings;
 mod position;
+mod postings;
 mod recount;
 mod replay;
-mod sequence;
-mod sets;
-
-use futures_util::future::try_join_all;
-use keyloom_model::attribute::{DELETION, OWNER, PARTITION, SORT, VERSION};
-use keyloom_model::{EntityKey, RowName};
-use keyloom_query::{DeletionState, deletion_key};
-use keyloom_store::{Get, Scan, TransactGet};
-use keyloom_value::{Item, KeyBytes, Value};
+mod rows;
+mod seen;
+mod step;
 
 pub use finding::{Finding, Problem, Remedy};
 
 use crate::answer::Answer;
 use crate::background::Progress;
-use crate::bulk::BulkRecord;
 use crate::db::{Db, Shared};
 use crate::error::Error;
-use crate::events::{Checkpoint, Lane, Worker, overflow};
-use crate::schema::Schema;
-use crate::system_rows::key_of;
-use crate::write::{IdempotencyRecord, WriteContext};
-use page::{PageRow, Seen};
+use findings::Findings;
 use position::{At, Position};
-
-/// The number of rows to read in one step.
-const PAGE_ROWS: u32 = 500;
+use step::Step;
 
 /// Whether to repair what is found.
 ///
@@ -88,10 +79,13 @@ pub struct VerifyPage {
     pub leaves_counters: bool,
 }
 
-impl VerifyPage {
-    fn new(findings: Vec<Finding>, next: Option<Position>, progress: Progress) -> VerifyPage {
-        let next = next.map(|next| next.write());
-        VerifyPage { findings, next, progress, leaves_counters: false }
+impl Repair {
+    /// The remedy of what only a person can repair.
+    fn for_a_person(self) -> Remedy {
+        match self {
+            Repair::No => Remedy::NotRequested,
+            Repair::Yes => Remedy::Unrepairable,
+        }
     }
 }
 
@@ -173,6 +167,42 @@ impl Db {
     }
 }
 
+/// What one step has verified.
+struct Checked<'a> {
+    findings: Findings<'a>,
+    /// How many rows of the table.
+    rows: u64,
+    /// Where this part of the verification continues; none at its end.
+    next: Option<At>,
+}
+
+async fn verify_page(
+    shared: &Shared,
+    repair: Repair,
+    from: Option<&str>,
+) -> Result<VerifyPage, Error> {
+    // Valid rows would look wrong under a model that is no longer in force.
+    shared.refresh().await?;
+    let schema = shared.schema();
+    let step = Step { shared, schema: &schema, repair };
+    let position = from.map_or(Some(Position::default()), Position::read);
+    let Position { at, rows } = position.ok_or_else(unknown_position)?;
+    let (checked, next_part) = match at {
+        At::Rows(start) => {
+            let next_part = postings::first(&step).or_else(|| counters::first(&step));
+            (rows::check_page(&step, start).await?, next_part)
+        }
+        At::Sets(place) => (postings::check_page(&step, place).await?, counters::first(&step)),
+        At::Counters(from) => (counters::check_part(&step, from).await?, None),
+    };
+    let rows = rows.saturating_add(checked.rows);
+    let next = checked.next.or(next_part).map(|at| Position { at, rows }.write());
+    let described = shared.store.describe_table(shared.table.clone()).await?;
+    let progress = Progress { rows, rows_total: described.items.max(rows) };
+    let findings = checked.findings.into_vec();
+    Ok(VerifyPage { findings, next, progress, leaves_counters: false })
+}
+
 async fn verify_without_counters(shared: &Shared, from: Option<&str>) -> Result<VerifyPage, Error> {
     let is_of_counters =
         |text: &str| Position::read(text).is_some_and(|position| position.is_in_counters());
@@ -192,160 +222,4 @@ fn unknown_position() -> Error {
         what: "Invalid position of a verification".to_owned(),
         help: Some("start from the beginning".to_owned()),
     }
-}
-
-async fn verify_page(
-    shared: &Shared,
-    repair: Repair,
-    from: Option<&str>,
-) -> Result<VerifyPage, Error> {
-    // Valid rows would look wrong under a model that is no longer in force.
-    shared.refresh().await?;
-    let schema = shared.schema();
-    let verifier = Verifier { shared, schema: &schema, repair };
-    let position = from.map_or(Some(Position::default()), Position::read);
-    let Position { at, rows } = position.ok_or_else(unknown_position)?;
-    match at {
-        At::Rows(start) => verifier.rows_page(start, rows).await,
-        At::Sets(place) => verifier.sets_page(place, rows).await,
-        At::Counters(from) => verifier.counters_page(from, rows).await,
-    }
-}
-
-struct Verifier<'a> {
-    shared: &'a Shared,
-    schema: &'a Schema,
-    repair: Repair,
-}
-
-impl Verifier<'_> {
-    /// Verifies a page of rows; `before` were verified already.
-    async fn rows_page(&self, start: Option<Item>, before: u64) -> Result<VerifyPage, Error> {
-        let (store, table) = (&self.shared.store, &self.shared.table);
-        let mut scan = Scan::new(table);
-        scan.limit = Some(PAGE_ROWS);
-        scan.start = start;
-        let page = store.scan(scan).await?;
-        let page_rows: Vec<PageRow<'_>> =
-            page.items.iter().map(|item| self.page_row(item)).collect();
-        let mut findings = vec![];
-        let seen = self.look(&page_rows, &mut findings).await?;
-        for together in page_rows.chunks(self.together()) {
-            let found = together.iter().map(|row| self.row(row, &seen));
-            findings.extend(try_join_all(found).await?.into_iter().flatten());
-        }
-        let rows = before.saturating_add(page.scanned);
-        let described = store.describe_table(table.clone()).await?;
-        let progress = Progress { rows, rows_total: described.items.max(rows) };
-        let at = match page.last_key {
-            Some(key) => Some(At::Rows(Some(key))),
-            None => self.first_set().or_else(|| self.first_counter()),
-        };
-        let next = at.map(|at| Position { at, rows });
-        Ok(VerifyPage::new(findings, next, progress))
-    }
-
-    /// Verifies a row of a page.
-    async fn row(&self, row: &PageRow<'_>, seen: &Seen) -> Result<Vec<Finding>, Error> {
-        let (PageRow { item, name, entity }, mut findings) = (row, vec![]);
-        match name {
-            Some(RowName::System) => {
-                let partition = item.get(PARTITION).and_then(Value::as_b).unwrap_or_default();
-                if is_damaged(partition, item) {
-                    let problem = Problem::Stray { row: show_key(item) };
-                    findings.push(self.finding(None, problem, self.for_a_person()));
-                }
-                self.chunks(item, seen, &mut findings).await?;
-            }
-            Some(RowName::Own(key)) => match entity {
-                Some(Ok(implying)) => self.own(implying, item, seen, &mut findings).await?,
-                Some(Err(problem)) => {
-                    findings.push(self.finding(Some(key), problem.clone(), self.for_a_person()));
-                }
-                None => {}
-            },
-            Some(
-                RowName::Guard { .. }
-                | RowName::Link { .. }
-                | RowName::Presence { .. }
-                | RowName::Posting { .. },
-            ) => self.derived(item, seen, &mut findings).await?,
-            // Counters are verified together.
-            Some(RowName::Counter(_)) => {}
-            None if Self::is_zero(item) => self.forget_zero(item).await?,
-            None => {
-                let problem = Problem::Stray { row: show_key(item) };
-                // Entities that the model does not know are still data.
-                let remedy = match item.contains(VERSION) && !item.contains(OWNER) {
-                    true => self.for_a_person(),
-                    false => self.remove(item).await?,
-                };
-                findings.push(self.finding(None, problem, remedy));
-            }
-        }
-        Ok(findings)
-    }
-
-    fn write_context(&self) -> WriteContext<'_> {
-        self.shared.write_context(self.schema)
-    }
-
-    fn finding(&self, key: Option<&EntityKey>, problem: Problem, remedy: Remedy) -> Finding {
-        let name = |key: &EntityKey| self.schema.model().entity(key.entity).name.clone();
-        Finding {
-            entity: key.map(name).unwrap_or_default(),
-            id: key.map(|key| key.id.clone()).unwrap_or_default(),
-            problem,
-            remedy,
-        }
-    }
-
-    /// Reads rows in one transaction.
-    async fn at_once(&self, keys: Vec<Item>) -> Result<Vec<Option<Item>>, Error> {
-        let gets = keys.into_iter().map(|key| Get::new(&self.shared.table, key)).collect();
-        Ok(self.shared.store.transact_get(TransactGet { gets }).await?)
-    }
-}
-
-/// Whether a system row is invalid. Removing it could cancel a deletion that was applied, or apply
-/// idempotent changes twice.
-fn is_damaged(partition: &[u8], row: &Item) -> bool {
-    let is_deletion = partition == deletion_key("").partition.as_bytes();
-    is_deletion && DeletionState::read(row).is_err()
-        || IdempotencyRecord::is_at(partition) && IdempotencyRecord::read(row).is_none()
-        || Checkpoint::is_at(partition) && Checkpoint::read(row).is_none()
-        || Lane::is_at(partition) && Lane::read(row).is_none()
-        || overflow::is_at(partition) && overflow::read(row).is_none()
-        || Worker::is_at(partition) && Worker::read(row).is_none()
-        || BulkRecord::is_at(partition) && BulkRecord::read(row).is_none()
-}
-
-/// Returns the row without its tombstone, which its entity does not imply.
-fn unmarked(row: &Item) -> Item {
-    let mut row = row.clone();
-    row.remove(DELETION);
-    row
-}
-
-/// Formats the values in the name of a posting list.
-fn show_name(name: &[u8]) -> String {
-    match KeyBytes::decode(name) {
-        Ok(parts) => {
-            let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
-            format!("({})", parts.join(", "))
-        }
-        Err(_) => Value::B(name.to_vec()).to_string(),
-    }
-}
-
-/// Formats the values in the key of a row.
-fn show_key(row: &Item) -> String {
-    let part = |name| match row.get(name).and_then(Value::as_b).map(KeyBytes::decode) {
-        Some(Ok(parts)) => {
-            let parts: Vec<String> = parts.iter().map(ToString::to_string).collect();
-            format!("({})", parts.join(", "))
-        }
-        Some(Err(_)) | None => row.get(name).map(ToString::to_string).unwrap_or_default(),
-    };
-    format!("{} / {}", part(PARTITION), part(SORT))
 }

@@ -14,14 +14,14 @@ use keyloom_model::{Addend, Amount, Counter, RowKey, RowName};
 use keyloom_store::Change;
 use keyloom_value::{Item, Value};
 
-use super::Verifier;
+use super::expected::Expected;
 
 /// The approximate number of counters in one step.
 const COUNTERS_MAX: usize = 500_000;
 
 /// The counters of a range of hashes, recounted.
 pub(super) struct Recount<'v> {
-    verifier: &'v Verifier<'v>,
+    expected: Expected<'v>,
     from: u64,
     /// The last hash.
     pub(super) to: u64,
@@ -96,9 +96,9 @@ impl Counted {
 
 impl<'v> Recount<'v> {
     /// Nothing is counted yet. The rows will be read at one moment.
-    pub(super) fn at_once(verifier: &'v Verifier<'v>, from: u64) -> Recount<'v> {
+    pub(super) fn at_once(expected: Expected<'v>, from: u64) -> Recount<'v> {
         Recount {
-            verifier,
+            expected,
             from,
             to: u64::MAX,
             counters: BTreeMap::new(),
@@ -109,8 +109,8 @@ impl<'v> Recount<'v> {
     }
 
     /// Nothing is counted yet. The rows will be read one after the other, and followed by changes.
-    pub(super) fn one_by_one(verifier: &'v Verifier<'v>, from: u64) -> Recount<'v> {
-        Recount { rows: Rows::Each(HashMap::new()), ..Recount::at_once(verifier, from) }
+    pub(super) fn one_by_one(expected: Expected<'v>, from: u64) -> Recount<'v> {
+        Recount { rows: Rows::Each(HashMap::new()), ..Recount::at_once(expected, from) }
     }
 
     /// Nothing is counted yet. The rows will be read again, to be compared.
@@ -119,7 +119,7 @@ impl<'v> Recount<'v> {
             Rows::AtOnce => Rows::AtOnce,
             Rows::Each(rows) => Rows::Each(HashMap::with_hasher(rows.hasher().clone())),
         };
-        Recount { rows, ..Recount::at_once(self.verifier, self.from) }
+        Recount { rows, ..Recount::at_once(self.expected, self.from) }
     }
 
     /// Whether all rows that were read add to the same counters, and all counters are the same.
@@ -242,8 +242,8 @@ impl<'v> Recount<'v> {
     }
 
     fn said(&self, row: &Item) -> Said {
-        let layouts = &self.verifier.schema.layouts;
-        match self.verifier.name_of(row) {
+        let layouts = &self.expected.schema.layouts;
+        match self.expected.name_of(row) {
             Some(RowName::Own(_)) => {
                 // An invalid row adds nothing; it is a finding of its own.
                 let Ok(own) = layouts.current.read_own(row) else { return Said::default() };

@@ -14,8 +14,9 @@ use std::time::Duration;
 use futures_util::future::try_join_all;
 use keyloom_store::{Error as StoreError, Invalid, Scan, Segment};
 
+use super::findings::{Findings, show_key};
 use super::recount::{Counted, Known, Recount};
-use super::{Finding, Problem, Verifier, show_key};
+use super::step::Step;
 use crate::error::Error;
 use crate::events::{Feed, Position};
 
@@ -31,41 +32,46 @@ const REST_ROUNDS: u32 = 20;
 /// After how many rounds counters that never rest are given up.
 const ROUNDS_MAX: u32 = 400;
 
-/// The counters that were recounted.
-pub(super) struct Replayed<'v> {
-    pub(super) recount: Recount<'v>,
-    /// What could not be recounted.
-    pub(super) unchecked: Vec<Finding>,
+/// A recount without a snapshot.
+pub(super) struct Replay<'a> {
+    pub(super) step: &'a Step<'a>,
 }
 
-impl Verifier<'_> {
-    /// Recounts counters from a hash on, without a snapshot. What is left in the recount is certain.
-    pub(super) async fn replay(&self, from: u64) -> Result<Replayed<'_>, Error> {
-        let feed = Feed::new(self.shared);
+impl<'a> Replay<'a> {
+    /// Recounts counters from a hash on. What is left in the recount is certain; what could not be
+    /// recounted is a finding.
+    pub(super) async fn run(
+        &self,
+        from: u64,
+        findings: &mut Findings<'_>,
+    ) -> Result<Recount<'a>, Error> {
+        let feed = Feed::new(self.step.shared);
         // A store that adds to numbers does not have that in its feed.
-        let has_counters = !self.shared.store.adds_numbers();
+        let has_counters = !self.step.shared.store.adds_numbers();
         let position = match feed.newest_position().await {
             Ok(position) if has_counters => position,
-            Ok(_) | Err(Error::Store(StoreError::NoFeed { .. })) => return self.twice(from).await,
+            Ok(_) | Err(Error::Store(StoreError::NoFeed { .. })) => {
+                return self.twice(from, findings).await;
+            }
             Err(error) => return Err(error),
         };
-        let mut recount = Recount::one_by_one(self, from);
+        let mut recount = Recount::one_by_one(self.step.expected(), from);
         self.count_all(&mut recount).await?;
         match self.follow(&mut recount, position).await {
             Ok(()) => {}
             Err(Error::Store(error)) if is_gone(&error) => {
                 let reason = "The change feed no longer has what happened since the verification \
                               began: verify again";
-                return Ok(self.none_of(recount, reason));
+                return Ok(none_of(recount, reason, findings));
             }
             Err(error) => return Err(error),
         }
-        Ok(self.without_open(recount))
+        Ok(without_open(recount, findings))
     }
 
     /// Reads the feed until every counter is known, or has changed for too long.
     async fn follow(&self, recount: &mut Recount<'_>, mut position: Position) -> Result<(), Error> {
-        let feed = Feed::new(self.shared);
+        let feed = Feed::new(self.step.shared);
         for _ in 0..ROUNDS_MAX {
             recount.begin_round();
             let mut has_more = true;
@@ -79,41 +85,14 @@ impl Verifier<'_> {
             if recount.end_round(REST_ROUNDS) || recount.is_outdated {
                 break;
             }
-            self.shared.clock.sleep(PAUSE).await;
+            self.step.shared.clock.sleep(PAUSE).await;
         }
         Ok(())
     }
 
-    /// Takes what is not known out of a recount.
-    fn without_open<'v>(&self, mut recount: Recount<'v>) -> Replayed<'v> {
-        if recount.is_outdated {
-            return self.none_of(recount, "The model has changed meanwhile: verify again");
-        }
-        let mut unchecked = vec![];
-        for (counter, counted) in std::mem::take(&mut recount.counters) {
-            match counted.known {
-                Known::Nothing => {
-                    let what = format!("the counter {}", show_key(&counter.key().to_item()));
-                    let reason = "It has changed all the time: verify again when less is written";
-                    unchecked.push(self.unchecked(what, reason));
-                }
-                Known::Wrong { expected, found } => {
-                    recount.counters.insert(counter, Counted::at_rest(expected, found));
-                }
-                // It can be between two changes of one transaction now.
-                Known::Right => {
-                    if counted.is_right(&counter) {
-                        recount.counters.insert(counter, counted);
-                    }
-                }
-            }
-        }
-        Replayed { recount, unchecked }
-    }
-
     /// Recounts without a feed.
-    async fn twice(&self, from: u64) -> Result<Replayed<'_>, Error> {
-        let mut first = Recount::one_by_one(self, from);
+    async fn twice(&self, from: u64, findings: &mut Findings<'_>) -> Result<Recount<'a>, Error> {
+        let mut first = Recount::one_by_one(self.step.expected(), from);
         self.count_all(&mut first).await?;
         let mut second = first.again();
         self.count_all(&mut second).await?;
@@ -121,30 +100,17 @@ impl Verifier<'_> {
             let reason = "The table has no change feed, and entities have changed meanwhile: enable \
                           the feed (on DynamoDB, a stream with new and old images), or verify while \
                           nothing is written";
-            return Ok(self.none_of(second, reason));
+            return Ok(none_of(second, reason, findings));
         }
-        Ok(Replayed { recount: second, unchecked: vec![] })
-    }
-
-    /// A recount that says nothing, and why. The rest is not tried.
-    fn none_of<'v>(&self, mut recount: Recount<'v>, reason: &str) -> Replayed<'v> {
-        recount.counters.clear();
-        recount.to = u64::MAX;
-        let unchecked = vec![self.unchecked("counts and leaderboards".to_owned(), reason)];
-        Replayed { recount, unchecked }
-    }
-
-    pub(super) fn unchecked(&self, what: String, reason: &str) -> Finding {
-        let problem = Problem::Unchecked { what, reason: reason.to_owned() };
-        self.finding(None, problem, self.for_a_person())
+        Ok(second)
     }
 
     /// Scans the table, several parts at once.
     async fn count_all(&self, recount: &mut Recount<'_>) -> Result<(), Error> {
-        let store = &self.shared.store;
+        let store = &self.step.shared.store;
         let segment = |number| Scan {
             segment: Some(Segment { number, of: SEGMENTS }),
-            ..Scan::new(&self.shared.table)
+            ..Scan::new(&self.step.shared.table)
         };
         let mut scans: Vec<Scan> = (0..SEGMENTS).map(segment).collect();
         while !scans.is_empty() {
@@ -159,6 +125,40 @@ impl Verifier<'_> {
         }
         Ok(())
     }
+}
+
+/// Takes what is not known out of a recount.
+fn without_open<'a>(mut recount: Recount<'a>, findings: &mut Findings<'_>) -> Recount<'a> {
+    if recount.is_outdated {
+        return none_of(recount, "The model has changed meanwhile: verify again", findings);
+    }
+    for (counter, counted) in std::mem::take(&mut recount.counters) {
+        match counted.known {
+            Known::Nothing => {
+                let what = format!("the counter {}", show_key(&counter.key().to_item()));
+                let reason = "It has changed all the time: verify again when less is written";
+                findings.unchecked(what, reason);
+            }
+            Known::Wrong { expected, found } => {
+                recount.counters.insert(counter, Counted::at_rest(expected, found));
+            }
+            // It can be between two changes of one transaction now.
+            Known::Right => {
+                if counted.is_right(&counter) {
+                    recount.counters.insert(counter, counted);
+                }
+            }
+        }
+    }
+    recount
+}
+
+/// A recount that says nothing, and why. The rest is not tried.
+fn none_of<'a>(mut recount: Recount<'a>, reason: &str, findings: &mut Findings<'_>) -> Recount<'a> {
+    recount.counters.clear();
+    recount.to = u64::MAX;
+    findings.unchecked("counts and leaderboards".to_owned(), reason);
+    recount
 }
 
 /// Whether changes were removed before they were read.
