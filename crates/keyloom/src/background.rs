@@ -19,7 +19,6 @@ pub(crate) use deletion::{
     LargeDeletion, Running, call_off, clear_references, delete_in_background, finish_entity,
     take_back, unmark_entity,
 };
-pub(crate) use expiry::expire_entity;
 pub(crate) use fold::Folding;
 pub(crate) use lease::{Held, Lease, Leases};
 pub(crate) use operation::Calls;

@@ -8,11 +8,12 @@ use keyloom_value::Value;
 
 use crate::access::Queried;
 use crate::answer::Answer;
-use crate::db::{Db, unknown};
+use crate::db::Db;
 use crate::error::Error;
 use crate::read::{Given, by_values};
 use crate::schema::Schema;
 use crate::tree::{Fields, Tree, TreeQuery};
+use crate::unknown::unknown;
 
 /// The default limit of a page.
 const LIMIT: u32 = 10;

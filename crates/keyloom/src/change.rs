@@ -12,9 +12,10 @@ use crate::answer::Answer;
 use crate::db::Db;
 use crate::document::to_item;
 use crate::error::Error;
+use crate::events::JOB;
 use crate::events::overflow::{keys_of_deleted, removal};
 use crate::schema::Schema;
-use crate::write::{PlannedAction, WriteRequest};
+use crate::write::{Author, PlannedAction, WriteRequest};
 
 pub(crate) use resolve::{check_chosen_id, resolve};
 
@@ -60,15 +61,6 @@ pub(crate) enum GivenId {
     Text(String),
     /// That of the entity with this name.
     Of(String),
-}
-
-/// Who makes a change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Author {
-    /// The program that owns the database: it can set every field.
-    Service,
-    /// A client of the program, which cannot set read-only fields.
-    Client,
 }
 
 #[derive(Clone, Debug)]
@@ -237,8 +229,13 @@ impl Change {
         self.expected.as_deref()
     }
 
-    pub(crate) fn is_deletion_of(&self, entity: &str) -> bool {
-        matches!(self.kind, Kind::Delete) && self.entity == entity
+    /// The id of the job that it deletes.
+    pub(crate) fn deleted_job(&self) -> Option<&str> {
+        let is_deletion = matches!(self.kind, Kind::Delete) && self.entity == JOB;
+        match &self.id {
+            Some(GivenId::Text(id)) if is_deletion => Some(id),
+            Some(_) | None => None,
+        }
     }
 
     /// The name of the kind of change, and its document.
@@ -447,7 +444,7 @@ impl Db {
         changes: Vec<Change>,
         mut piggybacked: Vec<PlannedAction>,
     ) -> Result<Vec<Option<Record>>, Error> {
-        let orphans = keys_of_deleted(self, &changes).await?;
+        let orphans = keys_of_deleted(self, changes.iter().filter_map(Change::deleted_job)).await?;
         piggybacked.extend(orphans.into_iter().map(|key| removal(&self.shared.table, key)));
         let mut request = (changes, piggybacked);
         loop {

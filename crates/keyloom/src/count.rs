@@ -9,10 +9,11 @@ use keyloom_value::{Item, Name, Value};
 
 use crate::access::Queried;
 use crate::answer::Answer;
-use crate::db::{Db, find_entity, unknown};
+use crate::db::Db;
 use crate::error::Error;
 use crate::read::{Given, by_values};
 use crate::schema::Schema;
+use crate::unknown::{find_entity, unknown};
 
 /// The default limit of a page.
 const LIMIT: u32 = 100;

@@ -92,7 +92,7 @@ impl Entry {
             Some(name) => {
                 let names = [ENTITY, TENANT, ID, FIELDS].into_iter();
                 let what = format!("An entry has no `{}`", name.as_str());
-                Err(crate::db::unknown(what, name.as_str(), names))
+                Err(crate::unknown::unknown(what, name.as_str(), names))
             }
         }
     }

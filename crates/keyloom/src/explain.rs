@@ -19,17 +19,17 @@
 //! ```
 
 mod rows;
+mod watch;
 mod write;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 pub use keyloom_query::{Considered, Explanation, ListReads, OneByOne, Plan, StoreRead};
-use keyloom_query::{Metered, Reader};
-use keyloom_store::Store;
 
 use crate::db::Db;
-use crate::schema::Schema;
+
+pub(crate) use watch::Watch;
 
 pub use rows::EntityRow;
 pub use write::{RowWrite, Writes};
@@ -40,39 +40,15 @@ pub use write::{RowWrite, Writes};
 #[derive(Clone)]
 pub struct Explained(Arc<Watch>);
 
-/// Records the reads of a database.
-pub(crate) struct Watch {
-    store: Metered<dyn Store>,
-    explanations: Mutex<Vec<Explanation>>,
-}
-
 impl Db {
     /// Returns the same database, which records everything that is read of it and how pages of lists
     /// were found.
     ///
     /// The [module](crate::explain) has an example.
     pub fn explained(&self) -> (Db, Explained) {
-        let store = Metered::new(self.shared.store.clone());
-        let watch = Arc::new(Watch { store, explanations: Mutex::default() });
+        let watch = Arc::new(Watch::new(self.shared.store.clone()));
         let db = Db { watch: Some(watch.clone()), ..self.clone() };
         (db, Explained(watch))
-    }
-
-    /// The reader of a caller: one that is recorded, or of a snapshot, if that was asked for.
-    pub(crate) fn reader<'a>(&'a self, schema: &'a Schema) -> Reader<'a> {
-        let noted = self.noted.as_deref();
-        let reader = Reader { noted, ..self.shared.reader(schema) };
-        match (&self.watch, &self.snapshot) {
-            (Some(watch), _) => Reader { store: &watch.store, ..reader },
-            (None, Some(snapshot)) => Reader { store: &*snapshot.store, ..reader },
-            (None, None) => reader,
-        }
-    }
-}
-
-impl Watch {
-    pub(crate) fn record(&self, explanation: Explanation) {
-        self.explanations.lock().unwrap_or_else(PoisonError::into_inner).push(explanation);
     }
 }
 
@@ -84,7 +60,7 @@ impl Explained {
 
     /// How each page of a list that was read so far was found.
     pub fn explanations(&self) -> Vec<Explanation> {
-        self.0.explanations.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.explanations()
     }
 }
 

@@ -12,10 +12,12 @@ use keyloom_value::{Item, Value};
 
 use crate::answer::Answer;
 use crate::background::Progress;
-use crate::db::{Db, Shared, find_entity};
+use crate::db::Db;
 use crate::entry::Entry;
 use crate::error::Error;
 use crate::schema::Schema;
+use crate::shared::Shared;
+use crate::unknown::find_entity;
 
 /// The number of rows to read for a page.
 const PAGE_ROWS: u32 = 2000;

@@ -9,8 +9,8 @@ use keyloom_query as query;
 use keyloom_query::{Filters, RequestError, ValueRange};
 use keyloom_value::{Number, Value};
 
-use crate::db::unknown;
 use crate::error::Error;
+use crate::unknown::unknown;
 
 /// What an entity must have to be on a page: see [`ListQuery::filter`](crate::ListQuery::filter).
 ///

@@ -1,13 +1,13 @@
 //! Idempotent changes: requested again with the same key, they are not applied again.
 
 use keyloom_store::Delete;
-use sha2::{Digest, Sha256};
 
 use crate::answer::Answer;
 use crate::change::{Change, GivenId, resolve};
 use crate::db::Db;
 use crate::error::Error;
 use crate::events::overflow::keys_of_deleted;
+use crate::pieces::Pieces;
 use crate::record::Record;
 use crate::write::{Done, IdempotencyKey, WriteRequest};
 
@@ -92,7 +92,7 @@ impl Db {
         key: IdempotencyKey,
         changes: Vec<Change>,
     ) -> Result<Idempotent, Error> {
-        let orphans = keys_of_deleted(self, &changes).await?;
+        let orphans = keys_of_deleted(self, changes.iter().filter_map(Change::deleted_job)).await?;
         let done = self.apply_under_model(key, changes).await?;
         // Not in the same transaction: at worst, rows that nobody reads remain.
         for key in orphans {
@@ -169,39 +169,6 @@ fn fingerprint(changes: &[Change]) -> [u8; 32] {
         }
     }
     pieces.hash()
-}
-
-/// Hashes a sequence of pieces. Lengths delimit the pieces, and a missing piece differs from an
-/// empty one.
-pub(crate) struct Pieces(Sha256);
-
-impl Pieces {
-    pub(crate) fn new() -> Pieces {
-        Pieces(Sha256::new())
-    }
-
-    pub(crate) fn hash(self) -> [u8; 32] {
-        self.0.finalize().into()
-    }
-
-    pub(crate) fn add(&mut self, piece: &str) {
-        self.0.update((piece.len() as u64).to_be_bytes());
-        self.0.update(piece);
-    }
-
-    /// Adds a piece that no other can be confused with.
-    fn add_marked(&mut self, mark: u8, piece: &str) {
-        self.0.update([mark]);
-        self.add(piece);
-    }
-
-    /// Different items or values have different texts.
-    pub(crate) fn add_some(&mut self, piece: Option<impl ToString>) {
-        self.0.update([u8::from(piece.is_some())]);
-        if let Some(piece) = piece {
-            self.add(&piece.to_string());
-        }
-    }
 }
 
 #[cfg(test)]

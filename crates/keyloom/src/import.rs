@@ -9,18 +9,7 @@ use crate::entry::Entry;
 use crate::error::{Error, TenantProblem};
 use crate::schema::Schema;
 use crate::scope::Scope;
-use crate::write::{ACTIONS_MAX, Executed, Existence, Intent, WriteRequest};
-
-/// What to do with an entry whose id exists already, with other fields.
-///
-/// [`Db::import`] has an example.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Existing {
-    /// Keep the entity, and return an error.
-    Keep,
-    /// Replace its fields with those of the entry.
-    Replace,
-}
+use crate::write::{ACTIONS_MAX, Executed, Existence, Existing, Intent, WriteRequest};
 
 /// The result of importing an entry.
 ///

@@ -124,15 +124,19 @@ mod idempotent;
 mod import;
 // A public module, so that what belongs to live reads is found in one place.
 pub mod live;
+mod options;
 mod ordinals;
+mod pieces;
 mod read;
 mod record;
 mod schema;
 mod scope;
+mod shared;
 mod stamp;
 mod system_rows;
 mod tags;
 mod tree;
+mod unknown;
 mod verify;
 mod write;
 
@@ -142,14 +146,14 @@ pub use background::{Operation, OperationKind, Progress};
 pub use board::{BoardPage, BoardQuery};
 pub use change::Change;
 pub use count::{CountQuery, Counted, Counts};
-pub use db::{Db, MatchingUse, Options};
+pub use db::Db;
 pub use document::{DocumentError, from_item, item_to_json, json_to_item, to_item};
 pub use entry::Entry;
 pub use error::{Error, IdProblem, TenantProblem};
 pub use export::Export;
 pub use filter::Filter;
 pub use idempotent::Idempotent;
-pub use import::{Existing, Imported};
+pub use import::Imported;
 pub use keyloom_model::{Code, FieldError, FieldErrorKind, ModelError, Refusal};
 pub use keyloom_query::{
     Budget, CursorError, End, Ranked, ReadCost, RequestError, Strategy, Total, ValueCount,
@@ -157,6 +161,7 @@ pub use keyloom_query::{
 };
 pub use keyloom_store::{Clock, Store, SystemClock};
 pub use keyloom_value::{Item, Number, Value};
+pub use options::{MatchingUse, Options};
 pub use read::{ListQuery, Page, WithChildren};
 pub use record::Record;
 pub use schema::MigrationPlan;
@@ -164,3 +169,4 @@ pub use stamp::{Entropy, SystemEntropy};
 pub use tags::FindTags;
 pub use tree::{Branch, Fields, Tree};
 pub use verify::{Finding, Problem, Remedy, Repair, VerifyPage};
+pub use write::Existing;

@@ -24,7 +24,7 @@ pub use plan::MigrationPlan;
 pub(crate) use stored::{
     Position, Revision, Stored, remove_revision, write_copied, write_progress,
 };
-pub(crate) use table::ensure_table;
+pub(crate) use table::{ensure_table, table_of};
 
 /// The current model, with everything that reading and writing by it needs.
 #[derive(Debug)]

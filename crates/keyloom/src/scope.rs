@@ -5,9 +5,9 @@ use keyloom_model::{Entity, EntityId, EntityKey};
 use keyloom_value::Value;
 
 use crate::access::{User, check_readable};
-use crate::db::find_entity;
 use crate::error::{Error, TenantProblem};
 use crate::schema::Schema;
+use crate::unknown::find_entity;
 
 /// A schema, and the tenant and the user that calls.
 #[derive(Clone, Copy)]

@@ -4,11 +4,11 @@
 use keyloom_query::{Counted, ListRequest, Resume, ValuePage};
 
 use crate::answer::Answer;
-use crate::db::{find_entity, unknown};
 use crate::error::Error;
 use crate::filter::tag_field;
 use crate::read::{ListQuery, ReadFor};
 use crate::schema::Schema;
+use crate::unknown::{find_entity, unknown};
 
 /// Which tags [`ListQuery::tags`] returns; keys by default.
 ///

@@ -12,10 +12,11 @@ use keyloom_value::{Item, Name, Value};
 
 use crate::Record;
 use crate::answer::Answer;
-use crate::db::{Db, find_entity};
+use crate::db::Db;
 use crate::document::item_to_json;
 use crate::error::Error;
 use crate::schema::Schema;
+use crate::unknown::find_entity;
 pub use fields::Fields;
 use grow::Grower;
 use with::With;

@@ -24,8 +24,9 @@ pub use finding::{Finding, Problem, Remedy};
 
 use crate::answer::Answer;
 use crate::background::Progress;
-use crate::db::{Db, Shared};
+use crate::db::Db;
 use crate::error::Error;
+use crate::shared::Shared;
 use findings::Findings;
 use position::{At, Position};
 use step::Step;

@@ -1,31 +1,16 @@
 //! The entity that has a unique value.
 
 use keyloom_model::attribute::OWNER;
-use keyloom_model::{
-    EntityId, EntityKey, FieldId, FieldOrigin, Image, OwnRow, RowKey, UniqueId, Unreadable,
-};
+use keyloom_model::{EntityKey, FieldId, FieldOrigin, Image, OwnRow, RowKey, UniqueId, Unreadable};
 use keyloom_value::Value;
 
 use crate::error::unreadable;
 use crate::request_error::{GivenValues, check_tenant};
-use crate::{Error, Reader, RequestError};
+use crate::{Error, Reader, RequestError, UniqueRequest};
 
 /// A value can move from one entity to another between the two reads. More often in a row than this,
 /// it is not by chance: the guard is damaged.
 const ATTEMPTS: usize = 4;
-
-/// A request for the entity that has a unique value.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UniqueRequest {
-    /// The kind of entity.
-    pub entity: EntityId,
-    /// The tenant, if the entity belongs to tenants.
-    pub tenant: Option<Value>,
-    /// The unique.
-    pub unique: UniqueId,
-    /// One value for each of its fields: that of the field in `within` first, if there is one.
-    pub values: Vec<Value>,
-}
 
 /// A checked request, and the guard of its values: the row that names their owner.
 pub(crate) struct UniqueQuery<'q> {

@@ -19,5 +19,5 @@ pub(crate) use node::{Batch, Found, Node, NodeRef, Sizes};
 pub(crate) use outline::{Combination, Outline, ReadOrder, Step};
 pub(crate) use posting_set::PostingSet;
 pub(crate) use search::Search;
-pub(crate) use slice_range::{SliceBounds, SliceRange};
+pub(crate) use slice_range::SliceRange;
 pub(crate) use union::Union;

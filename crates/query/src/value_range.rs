@@ -6,8 +6,6 @@ use std::ops::{Bound, RangeBounds};
 use keyloom_model::SliceBits;
 use keyloom_value::Number;
 
-use crate::nodes::SliceBounds;
-
 /// A range of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ValueRange {
@@ -15,6 +13,23 @@ pub struct ValueRange {
     pub lower: Bound<Number>,
     /// The upper bound.
     pub upper: Bound<Number>,
+}
+
+/// The bounds of a range, as bits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SliceBounds {
+    /// The least bits that are in it, if it has a lower bound.
+    pub(crate) from: Option<SliceBits>,
+    /// The least bits that are beyond it, if it has an upper bound.
+    pub(crate) to: Option<SliceBits>,
+}
+
+impl SliceBounds {
+    /// How many slices tell what is within the bounds.
+    pub(crate) fn slices(&self) -> u16 {
+        let last = |bound: Option<SliceBits>| bound.map_or(0, |bits| bits.significant());
+        last(self.from).max(last(self.to))
+    }
 }
 
 impl ValueRange {

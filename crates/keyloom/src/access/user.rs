@@ -3,10 +3,6 @@
 use std::collections::BTreeSet;
 
 use keyloom_model::{Entity, Grantees};
-use keyloom_query::CursorKey;
-
-use crate::db::Db;
-use crate::error::Error;
 
 /// A user of the service, as an identity provider describes them.
 ///
@@ -118,39 +114,5 @@ impl User {
     fn granted(&self, rule: &Grantees, is_exempt: bool) -> Grant {
         let all = is_exempt || rule.everyone || !rule.roles.is_disjoint(&self.roles);
         Grant { all, own: rule.owner, of_parent: rule.parent }
-    }
-}
-
-impl Db {
-    /// Returns the same database for one user: reads return what the access rules of the model let them
-    /// see, and changes that the rules do not allow are refused with [`Error::Forbidden`]. What an
-    /// operator does is not limited: explaining, exporting, importing, verifying, events and jobs.
-    ///
-    /// A rule decides about one entity at the moment of the change. What the change causes follows the
-    /// model, as without a user: a deletion cascades, and a reference can be to an entity that the user
-    /// cannot see.
-    ///
-    /// [`User`] has an example.
-    #[must_use]
-    pub fn user(&self, user: User) -> Db {
-        Db { user: Some(user.into()), ..self.clone() }
-    }
-
-    /// The key of cursors. Those of a user may be at positions of what they may not see.
-    pub(crate) fn cursors(&self) -> CursorKey {
-        match self.user {
-            Some(_) => self.shared.cursor_key.hiding(),
-            None => self.shared.cursor_key.clone(),
-        }
-    }
-
-    /// An error without what the user may not see: which entity has a unique value.
-    pub(crate) fn shown_error(&self, mut error: Error) -> Error {
-        if let Error::UniqueViolation { owner, .. } = &mut error
-            && self.user.is_some()
-        {
-            *owner = None;
-        }
-        error
     }
 }

@@ -4,12 +4,15 @@ use keyloom_model::{EntityKey, OwnRow};
 use keyloom_store::Scan;
 use keyloom_value::Item;
 
-use super::{expire_entity, settle_all};
+use super::settle_all;
 use crate::answer::Answer;
-use crate::db::{Db, Shared};
+use crate::db::Db;
 use crate::error::Error;
 use crate::schema::{Pending, Position, Schema, remove_revision, write_progress};
-use crate::write::{AttemptState, Outcome, SettledReader, TombstoneChange, WriteContext};
+use crate::shared::Shared;
+use crate::write::{
+    AttemptState, Outcome, SettledReader, TombstoneChange, WriteContext, expire_entity,
+};
 
 /// The number of rows to read between two writes of the progress.
 const PAGE_ROWS: u32 = 500;

@@ -16,8 +16,6 @@ mod unmark;
 mod walk;
 
 pub(crate) use clear::clear_references;
-pub(crate) use large::{
-    LargeDeletion, call_off, delete_in_background, finish_entity, resume_deletion,
-};
+pub(crate) use large::{LargeDeletion, delete_in_background, finish_entity, resume_deletion};
 pub(crate) use running::Running;
-pub(crate) use unmark::{take_back, unmark_entity};
+pub(crate) use unmark::{call_off, take_back, unmark_entity};

@@ -1,14 +1,15 @@
 //! Expiry: deletes expired entities, each like any other deletion.
 
-use keyloom_model::{EntityId, EntityKey};
+use keyloom_model::EntityId;
 
 use super::OperationKind;
 use super::lease::{Held, Lease};
 use super::resume::resume_deletions;
 use crate::answer::Answer;
-use crate::db::{Db, Shared};
+use crate::db::Db;
 use crate::error::Error;
-use crate::write::{Executor, Intent, WriteContext, WriteRequest};
+use crate::shared::Shared;
+use crate::write::{WriteContext, expire_entity};
 
 /// The number of expired entities in one read.
 const EXPIRED_PAGE: u32 = 100;
@@ -57,12 +58,6 @@ async fn expire(shared: &Shared, limit: u32) -> Result<u32, Error> {
     }
     lease.release().await?;
     Ok(count)
-}
-
-/// Deletes an expired entity, with everything that its deletion affects.
-pub(crate) async fn expire_entity(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<(), Error> {
-    let request = WriteRequest::from(Intent::Expire { key: key.clone() });
-    Box::pin(Executor::new(*ctx).execute(&request)).await.map(drop)
 }
 
 /// Deletes expired entities of one kind; returns how many.

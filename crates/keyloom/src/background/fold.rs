@@ -25,9 +25,10 @@ use self::lists::ListFold;
 use super::OperationKind;
 use super::lease::{Held, Lease};
 use crate::answer::Answer;
-use crate::db::{Db, Shared};
+use crate::db::Db;
 use crate::error::Error;
 use crate::schema::Schema;
+use crate::shared::Shared;
 use crate::system_rows::{key_of, system_rows};
 use crate::write::{WAITING_MAX, forget_registered};
 

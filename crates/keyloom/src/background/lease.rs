@@ -16,8 +16,8 @@ use keyloom_model::attribute::PARTITION;
 use keyloom_store::{Delete, Error as StoreError, Get, Put};
 use keyloom_value::{Condition, Item, Number, Path, Value};
 
-use crate::db::Shared;
 use crate::error::Error;
+use crate::shared::Shared;
 use crate::system_rows::delete_if;
 
 const NAME: &str = "lease";

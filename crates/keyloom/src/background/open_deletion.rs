@@ -4,8 +4,8 @@ use keyloom_model::attribute::SORT;
 use keyloom_query::{DeletionState, deletion_key};
 use keyloom_value::{Item, KeyBytes, Number, Value};
 
-use crate::db::Shared;
 use crate::error::Error;
+use crate::shared::Shared;
 use crate::system_rows::system_rows;
 use crate::write::{DeletionRecord, LEFT, TOTAL};
 

@@ -11,8 +11,9 @@ use keyloom_query::DeletionState;
 use super::deletion::{resume_deletion, take_back};
 use super::open_deletion::OpenDeletion;
 use crate::answer::Answer;
-use crate::db::{Db, Shared};
+use crate::db::Db;
 use crate::error::Error;
+use crate::shared::Shared;
 use crate::write::read_roots;
 
 /// The interval between two checks of the deletions of other processes.

@@ -19,8 +19,9 @@ use keyloom_value::{Condition, Item, KeyBytes, Path, Value};
 
 use super::lease::{Held, Lease};
 use crate::answer::Answer;
-use crate::db::{Db, Shared};
+use crate::db::Db;
 use crate::error::Error;
+use crate::shared::Shared;
 use crate::system_rows::{delete_if, system_rows};
 use crate::write::{ACTIONS_MAX, Attempts, RankedChange, add_all, amount_of, forget_registered};
 

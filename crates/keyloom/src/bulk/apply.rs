@@ -12,10 +12,11 @@ use super::collect::write;
 use super::work_row::WorkRows;
 use super::{BulkKind, BulkOperation, BulkRecord, BulkState};
 use crate::change::{Change, resolve};
-use crate::db::{Db, Shared};
+use crate::db::Db;
 use crate::error::Error;
 use crate::read::{ListQuery, ReadFor};
 use crate::schema::Schema;
+use crate::shared::Shared;
 use crate::write::{Attempts, Decision, PlannedAction};
 
 /// How many work rows one step takes.

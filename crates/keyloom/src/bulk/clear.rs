@@ -2,8 +2,8 @@
 
 use super::Marker;
 use super::work_row::WorkRows;
-use crate::db::Shared;
 use crate::error::Error;
+use crate::shared::Shared;
 use crate::write::ACTIONS_MAX;
 
 /// Removes some work rows of an operation that has ended, or its marker if there are none. Nobody adds

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::work_row::WorkRows;
 use super::{BulkRecord, BulkState};
-use crate::db::Shared;
 use crate::error::Error;
 use crate::read::{ListQuery, Page};
+use crate::shared::Shared;
 use crate::write::{ACTIONS_MAX, PlannedAction};
 
 /// How many entities one read returns, at most.

@@ -16,13 +16,14 @@ use keyloom_value::{
 };
 
 use super::{BulkFailure, BulkKind, BulkOperation, BulkState};
-use crate::change::{Author, Change};
-use crate::db::{Db, Shared};
+use crate::change::Change;
+use crate::db::Db;
 use crate::error::Error;
-use crate::idempotent::Pieces;
+use crate::pieces::Pieces;
 use crate::read::ListQuery;
+use crate::shared::Shared;
 use crate::stamp::time_ms;
-use crate::write::PlannedAction;
+use crate::write::{Author, PlannedAction};
 
 const NAME: &str = "bulk";
 const OPEN: &str = "bulk-open";
@@ -194,7 +195,7 @@ impl BulkRecord {
 
     /// The database of its tenant.
     pub(super) fn db(&self, shared: &std::sync::Arc<Shared>) -> Db {
-        shared.db(self.tenant.clone())
+        Db::new(shared.clone(), self.tenant.clone())
     }
 
     /// The change of one of its entities, which has this version.

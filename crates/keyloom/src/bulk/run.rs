@@ -8,9 +8,9 @@ use super::collect::{collect, write};
 use super::operation::cut;
 use super::{BulkState, Marker};
 use crate::background::{Held, Lease};
-use crate::db::Shared;
 use crate::error::Error;
 use crate::events::Next;
+use crate::shared::Shared;
 use crate::system_rows::system_rows;
 
 /// The interval between two looks for operations that other processes have left. A process looks for its

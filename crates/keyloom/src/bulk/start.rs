@@ -7,13 +7,13 @@ use serde::Serialize;
 
 use super::{BulkOperation, BulkRecord, Marker};
 use crate::answer::Answer;
-use crate::change::Author;
-use crate::db::{Db, find_entity};
+use crate::db::Db;
 use crate::document::to_item;
 use crate::error::Error;
-use crate::idempotent::Pieces;
+use crate::pieces::Pieces;
 use crate::read::ListQuery;
-use crate::write::{IdempotencyKey, PlannedAction};
+use crate::unknown::find_entity;
+use crate::write::{Author, IdempotencyKey, PlannedAction};
 
 /// How many operations of a tenant can run at once.
 const OPEN_MAX: u64 = 20;

@@ -9,8 +9,8 @@ use keyloom_model::attribute::{PARTITION, SORT};
 use keyloom_store::{Delete, Page, Put, Query, Select, TransactAction};
 use keyloom_value::{Item, KeyBytes, KeyCondition, Value};
 
-use crate::db::Shared;
 use crate::error::Error;
+use crate::shared::Shared;
 use crate::write::PlannedAction;
 
 const NAME: &str = "bulk-work";

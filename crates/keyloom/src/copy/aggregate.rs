@@ -16,9 +16,9 @@ use keyloom_value::Item;
 use super::lanes::put_all;
 use super::portable::name_of;
 use super::{CopyProgress, CopyStep, OnProgress};
-use crate::db::Shared;
 use crate::error::Error;
 use crate::schema::{Layouts, Schema};
+use crate::shared::Shared;
 
 /// The members of a posting list, by chunk.
 pub(super) type Members = BTreeMap<u64, Vec<u16>>;

@@ -13,9 +13,9 @@ use keyloom_value::{Item, Value};
 use super::aggregate::{Members, Sums, insert, list_rows, lock, visit_all};
 use super::portable::name_of;
 use super::{CopyStep, OnProgress, Summary};
-use crate::db::Shared;
 use crate::error::Error;
 use crate::schema::Schema;
+use crate::shared::Shared;
 
 const OWN: &str = "rows of entities";
 const DERIVED: &str = "derived rows";

@@ -6,8 +6,8 @@ use keyloom_store::{CancelReason, Error as StoreError, Put, TransactAction, Tran
 use keyloom_value::Item;
 
 use super::position::{StreamPosition, ended_elsewhere};
-use crate::db::Shared;
 use crate::error::Error;
+use crate::shared::Shared;
 use crate::write::{ACTIONS_MAX, Attempts, BYTES_MAX};
 
 /// Puts rows, in transactions of many, in so many lanes.

@@ -9,9 +9,11 @@ use keyloom_value::Item;
 use super::portable::portable;
 use super::{CopyFrom, CopyPage, CopyRow, Heading};
 use crate::answer::Answer;
-use crate::db::{Options, Shared};
+use crate::db::Db;
 use crate::error::Error;
+use crate::options::Options;
 use crate::schema::{Schema, Stored, open_stored};
+use crate::shared::Shared;
 use crate::system_rows::key_of;
 
 /// The number of rows to read for a page.
@@ -87,7 +89,7 @@ impl StoreSource {
     /// If the store fails.
     pub fn consumers_behind(&self) -> Answer<'_, Vec<String>> {
         Box::pin(async move {
-            let backlog = self.shared.db(None).backlog().await?;
+            let backlog = Db::new(self.shared.clone(), None).backlog().await?;
             let behind = backlog.consumers.into_iter().filter(|lag| lag.events > 0 || lag.is_lost);
             Ok(behind.map(|lag| lag.consumer).collect())
         })

@@ -10,9 +10,9 @@ use keyloom_value::Item;
 use super::portable::read_entity;
 use super::position::{StreamPosition, ended_elsewhere};
 use super::{CopyFrom, CopyPage, CopyProgress, CopyRow, CopyStep, OnProgress};
-use crate::db::Shared;
 use crate::error::Error;
 use crate::schema::Schema;
+use crate::shared::Shared;
 use crate::write::{
     ACTIONS_MAX, BYTES_MAX, Difference, Outcome, PlannedAction, References, TombstoneChange,
     Tombstones, Transition, WriteContext,

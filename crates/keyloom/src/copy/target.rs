@@ -11,61 +11,19 @@ use keyloom_store::{Error as StoreError, Scan, Store, TableName, TransactWrite};
 use super::aggregate::write_aggregates;
 use super::audit::audit;
 use super::position::StreamPosition;
+use super::progress::{CopyProgress, CopyStep, OnProgress};
 use super::record::CopyRecord;
 use super::stream::Streams;
 use super::summary::summarize;
 use super::{CopyFrom, Heading, StoreSource, Summary};
 use crate::answer::Answer;
-use crate::db::{Options, Shared};
 use crate::error::Error;
+use crate::options::Options;
 use crate::schema::{Revision, Stored, ensure_table, open_stored, write_copied};
+use crate::shared::Shared;
 
 /// The most streams of a copy: their positions are removed in one transaction.
 const STREAMS_MAX: u32 = 64;
-
-/// Receives the progress of a copy.
-///
-/// The [module](crate::copy) has an example.
-pub type OnProgress<'a> = &'a (dyn Fn(CopyProgress) + Send + Sync);
-
-/// The progress of one step of a copy.
-///
-/// The [module](crate::copy) has an example.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct CopyProgress {
-    /// The step.
-    pub step: CopyStep,
-    /// How many rows were processed: copied, read, compared or verified.
-    pub rows: u64,
-    /// How much of the total is done.
-    pub done: u64,
-    /// The total, if known.
-    pub total: Option<u64>,
-}
-
-impl CopyProgress {
-    /// The progress of a step that processes all rows it reads.
-    pub fn new(step: CopyStep, rows: u64, total: Option<u64>) -> CopyProgress {
-        CopyProgress { step, rows, done: rows, total }
-    }
-}
-
-/// What a copy does.
-///
-/// The [module](crate::copy) has an example.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum CopyStep {
-    /// Copies portable rows.
-    Copying,
-    /// Derives counters and posting lists.
-    Deriving,
-    /// Compares source and target.
-    Comparing,
-    /// Verifies what was derived.
-    Verifying,
-}
 
 /// A table that is being filled by a copy. It cannot be opened as a database until
 /// [`StoreTarget::finish`].

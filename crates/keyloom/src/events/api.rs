@@ -94,7 +94,7 @@ impl Db {
     ///
     /// If the model calls something that no handler is registered for, or the store fails.
     pub fn work<'a>(&'a self, handlers: &'a Handlers) -> Answer<'a, Work> {
-        Box::pin(async move { Work::step(&self.shared.db(None), handlers).await })
+        Box::pin(async move { Work::step(&Db::new(self.shared.clone(), None), handlers).await })
     }
 
     /// Returns whether several processes can have the store of this database open at once, as in

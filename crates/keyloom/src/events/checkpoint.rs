@@ -22,9 +22,10 @@ use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
 use super::consumer::Consumer;
 use super::feed::Feed;
-use crate::db::{Shared, unknown};
 use crate::error::Error;
+use crate::shared::Shared;
 use crate::system_rows::system_rows;
+use crate::unknown::unknown;
 use crate::write::PlannedAction;
 
 const NAME: &str = "consumer";

@@ -2,7 +2,8 @@
 
 use keyloom_model::{EntityId, Model, Target, TriggeringChange};
 
-use super::effects::{Effects, Failure};
+use super::effects::Effects;
+use super::failure::Failure;
 use super::{Delivery, Event, Handlers, Job};
 use crate::db::Db;
 
@@ -73,7 +74,9 @@ impl Consumer {
             }
             Target::Job(kind) => scheduled(Job::new(kind).payload_value(event.to_json())),
             Target::Handler(name) => match handlers.find_event(name) {
-                Some(handler) => handler.call(event, db.shared.db(event.tenant.clone())).await,
+                Some(handler) => {
+                    handler.call(event, Db::new(db.shared.clone(), event.tenant.clone())).await
+                }
                 None => Err(Failure::new(format!("No handler has the name `{name}`."))),
             },
         }

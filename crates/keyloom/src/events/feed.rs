@@ -8,8 +8,8 @@ use keyloom_value::Value;
 use super::event::FeedChange;
 use super::shard_order::ShardOrder;
 use super::{Event, Position};
-use crate::db::Shared;
 use crate::error::Error;
+use crate::shared::Shared;
 
 /// A page of events, the oldest first.
 ///

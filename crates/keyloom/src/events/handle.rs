@@ -7,7 +7,8 @@
 use keyloom_model::Target;
 
 use super::consumer::Consumer;
-use super::effects::{Effects, Failure};
+use super::effects::Effects;
+use super::failure::Failure;
 use super::handlers::EventHandler;
 use super::progress::{Advance, BATCH_MAX, LeaseUse, Progress};
 use super::put_aside::{Aside, retry_job};
@@ -138,7 +139,7 @@ impl Handling<'_> {
     }
 
     async fn commit(&mut self, effects: &Effects, last: &Event) -> Result<(), Error> {
-        let db = &self.db.shared.db(last.tenant.clone());
+        let db = &Db::new(self.db.shared.clone(), last.tenant.clone());
         self.progress.commit(Advance { db, effects, last, lease: LeaseUse::Release }).await
     }
 

@@ -14,14 +14,16 @@ use keyloom_value::Value;
 use super::Event;
 use super::claim::Claims;
 use super::consumer::Consumer;
-use super::effects::{Effects, Failure};
+use super::effects::Effects;
+use super::failure::Failure;
 use super::put_aside::EVENT_KIND;
 use super::retry::Retry;
 use super::scanned::Scanned;
 use super::webhook::{Deliver, WEBHOOK};
-use crate::db::{Db, unknown};
+use crate::db::Db;
 use crate::error::Error;
 use crate::record::Record;
+use crate::unknown::unknown;
 
 /// All handlers of a program, by name. A process has one registry; all of its workers share it.
 ///

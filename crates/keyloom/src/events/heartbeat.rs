@@ -14,8 +14,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::Next;
 use super::orphans::Orphans;
 use super::worker::{BEAT_MS, Observation, Worker, Workers};
-use crate::db::{Db, Shared};
+use crate::db::Db;
 use crate::error::Error;
+use crate::shared::Shared;
 
 /// How often a process writes its row that only reads the feed.
 const IDLE_BEAT_MS: i64 = 10_000;

@@ -6,10 +6,10 @@ use std::time::Duration;
 use keyloom_value::{Item, Value};
 use serde::Serialize;
 
-use crate::db::Shared;
 use crate::document::to_item;
 use crate::error::Error;
 use crate::record::Record;
+use crate::shared::Shared;
 
 /// The entity.
 pub(crate) const JOB: &str = "job";

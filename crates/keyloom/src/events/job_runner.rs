@@ -6,7 +6,8 @@
 use keyloom_value::{Item, Number, Value};
 
 use super::consumer::Consumer;
-use super::effects::{Effects, Failure};
+use super::effects::Effects;
+use super::failure::Failure;
 use super::handlers::{Handlers, guarded};
 use super::heartbeat::Heartbeat;
 use super::job::{BY_STATUS, JOB, Status};
@@ -181,7 +182,7 @@ impl JobRunner<'_> {
         }
         match self.handlers.find_job(kind) {
             Some(handler) => {
-                let db = shared.db(job.get("tenant").cloned());
+                let db = Db::new(shared.clone(), job.get("tenant").cloned());
                 guarded(async { handler(job.clone(), db).await }).await
             }
             None if kind == WEBHOOK => guarded(post(self.handlers.deliver.clone(), job)).await,
@@ -191,7 +192,7 @@ impl JobRunner<'_> {
 
     /// Ends a job with its effects. Returns a failure if the effects caused an error.
     async fn finish(&self, job: &Record, effects: Effects) -> Result<Option<Failure>, Error> {
-        let db = self.db.shared.db(job.get("tenant").cloned());
+        let db = Db::new(self.db.shared.clone(), job.get("tenant").cloned());
         let mut attempts = Attempts::new(&self.db.shared.stamps);
         while attempts.next().await.is_ok() {
             let mut patch = Status::Done.end(self.db.shared.now_ms());

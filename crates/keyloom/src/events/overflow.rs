@@ -14,12 +14,12 @@ use keyloom_model::attribute::{EXPIRY, PARTITION};
 use keyloom_store::{Delete, Get, Put, TableName, TransactAction, UpdateItem};
 use keyloom_value::{Condition, Item, Number, Path, Update, Value};
 
-use super::effects::Failure;
+use super::failure::Failure;
 use super::job::{JOB, Status, require_jobs};
-use crate::change::{Change, GivenId};
-use crate::db::{Db, Shared};
+use crate::db::Db;
 use crate::error::Error;
 use crate::record::Record;
+use crate::shared::Shared;
 use crate::write::PlannedAction;
 
 /// The field of a job that counts its overflow rows.
@@ -178,12 +178,14 @@ pub(crate) async fn load(shared: &Shared, job: &Record) -> Result<Record, Failur
     Ok(job.with_field("payload", payload))
 }
 
-/// Returns the keys of the overflow rows of jobs that changes delete: only of those that exist,
+/// Returns the keys of the overflow rows of jobs that are to be deleted: only of those that exist,
 /// because each takes a place in the transaction.
-pub(crate) async fn keys_of_deleted(db: &Db, changes: &[Change]) -> Result<Vec<Item>, Error> {
+pub(crate) async fn keys_of_deleted(
+    db: &Db,
+    ids: impl Iterator<Item = &str>,
+) -> Result<Vec<Item>, Error> {
     let mut found = vec![];
-    for change in changes.iter().filter(|change| change.is_deletion_of(JOB)) {
-        let Some(GivenId::Text(id)) = change.id() else { continue };
+    for id in ids {
         if require_jobs(&db.shared).is_err() {
             continue;
         }

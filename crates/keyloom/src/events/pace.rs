@@ -113,7 +113,7 @@ impl Pace {
     pub fn step<'a>(&'a self, handlers: &'a Handlers) -> Answer<'a, Work> {
         Box::pin(async move {
             let look = self.begin();
-            let db = self.db.shared.db(None);
+            let db = Db::new(self.db.shared.clone(), None);
             let work = match look {
                 Look::Events => Work::of_events(&db, handlers).await,
                 Look::All => Work::step(&db, handlers).await,

@@ -7,13 +7,13 @@ use std::task::Poll;
 
 use super::Event;
 use super::consumer::Consumer;
-use super::effects::Failure;
+use super::failure::Failure;
 use super::handlers::{Handlers, guarded};
 use super::put_aside::Aside;
 use super::retry::Retry;
 use super::select::Selected;
 use super::webhook::{Deliver, Delivery, WEBHOOK};
-use crate::db::Shared;
+use crate::shared::Shared;
 
 /// For how long posts begin in one step. Everything else that the worker does waits that long, and
 /// for the posts that are under way then.

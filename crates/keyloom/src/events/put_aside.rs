@@ -3,12 +3,12 @@
 use keyloom_model::Target;
 
 use super::consumer::Consumer;
-use super::effects::Failure;
+use super::failure::Failure;
 use super::job::{Due, FirstFailure};
 use super::retry::Retry;
 use super::{Event, Job};
-use crate::db::Shared;
 use crate::error::Error;
+use crate::shared::Shared;
 
 /// The prefix of the kind of jobs that are events of a consumer.
 pub(crate) const EVENT_KIND: &str = "event:";

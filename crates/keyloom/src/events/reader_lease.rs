@@ -8,8 +8,8 @@
 use super::Work;
 use super::checkpoint::{Checkpoint, Checkpoints};
 use super::heartbeat::Heartbeat;
-use crate::db::Shared;
 use crate::error::Error;
+use crate::shared::Shared;
 
 /// The right of a process to read a shard for a consumer.
 #[derive(Clone, Copy)]

@@ -6,8 +6,8 @@ use keyloom_store::{Change, ShardId};
 
 use super::Event;
 use super::consumer::Consumer;
-use super::effects::Failure;
 use super::event::{FeedChange, entity_of};
+use super::failure::Failure;
 use crate::error::Error;
 use crate::schema::Schema;
 

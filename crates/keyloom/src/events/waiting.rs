@@ -9,8 +9,8 @@ use super::consumer::Consumer;
 use super::lane::Lane;
 use super::put_aside::retry_lane;
 use super::select::Selected;
-use crate::db::Shared;
 use crate::error::Error;
+use crate::shared::Shared;
 
 /// The lanes of a consumer that have jobs, among those of some events.
 pub(crate) struct WaitingLanes<'c> {

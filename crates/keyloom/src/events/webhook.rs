@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use keyloom_value::{Item, Value};
 
-use super::effects::{Effects, Failure};
+use super::effects::Effects;
+use super::failure::Failure;
 use super::overflow::BODY;
 use super::{Event, Job};
-use crate::idempotent::Pieces;
+use crate::pieces::Pieces;
 use crate::record::Record;
 use crate::stamp;
 

@@ -10,8 +10,8 @@ use keyloom_model::attribute::{EXPIRY, SORT};
 use keyloom_store::{Delete, Get, Put};
 use keyloom_value::{Condition, Item, KeyBytes, Number, Path, Value};
 
-use crate::db::Shared;
 use crate::error::Error;
+use crate::shared::Shared;
 use crate::system_rows::{delete_if, system_rows};
 
 const NAME: &str = "worker";

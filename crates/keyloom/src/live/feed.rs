@@ -13,10 +13,11 @@ use keyloom_value::{Item, Value};
 
 use super::hub::{Found, Round};
 use super::pace::Read;
-use crate::db::{Shared, Snapshot};
+use crate::db::Snapshot;
 use crate::error::Error;
 use crate::events::{Event, Feed, FeedChange, Position, RowsChange, row_name};
 use crate::schema::Schema;
+use crate::shared::Shared;
 
 /// Maximum number of row changes per read of a shard: as many as DynamoDB returns at once, so that a page with
 /// fewer is the last one there, too.

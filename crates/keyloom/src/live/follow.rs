@@ -10,9 +10,10 @@ use keyloom_query::Dependencies;
 
 use super::feed::FeedReader;
 use super::hub::{Hub, ReadAt, Since, Step};
-use crate::db::{Db, Shared, Snapshot};
+use crate::db::{Db, Snapshot};
 use crate::error::Error;
 use crate::events::{Feed, Position};
+use crate::shared::Shared;
 
 /// Indexes of a shared store can lag: what was read right after a change is read once more after this.
 const LAG: Duration = Duration::from_millis(1500);

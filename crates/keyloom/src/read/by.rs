@@ -3,8 +3,8 @@
 use keyloom_model::{Entity, FieldId};
 use keyloom_value::Value;
 
-use crate::db::unknown;
 use crate::error::Error;
+use crate::unknown::unknown;
 
 /// The values of `by` that a caller gave to a list, a count or a board.
 pub(crate) struct Given<'g> {

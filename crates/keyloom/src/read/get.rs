@@ -8,9 +8,10 @@ use keyloom_value::Value;
 
 use crate::Record;
 use crate::answer::Answer;
-use crate::db::{Db, find_entity};
+use crate::db::Db;
 use crate::error::Error;
 use crate::schema::Schema;
+use crate::unknown::find_entity;
 
 impl Db {
     /// Returns the entity with this id, if it exists.

@@ -12,10 +12,11 @@ use super::by::{Given, by_values};
 use super::page::{Page, records};
 use crate::access::Queried;
 use crate::answer::Answer;
-use crate::db::{Db, find_entity, unknown};
+use crate::db::Db;
 use crate::error::Error;
 use crate::filter::{Filter, resolve_all};
 use crate::schema::Schema;
+use crate::unknown::{find_entity, unknown};
 
 /// A query of an ordered list, made by [`Db::list`].
 ///

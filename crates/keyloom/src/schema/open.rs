@@ -15,8 +15,8 @@ use super::stored::{Position, Revision, write_revision};
 use super::table::ensure_table;
 use super::{Former, Layouts, Pending, Schema, Stored};
 use crate::Options;
-use crate::db::MatchingUse;
 use crate::error::Error;
+use crate::options::MatchingUse;
 use crate::stamp::Stamps;
 use crate::write::Attempts;
 

@@ -8,25 +8,15 @@ use keyloom_store::{
 };
 use keyloom_value::Item;
 
-use crate::db::Db;
 use crate::error::Error;
 
-impl Db {
-    /// Returns the table that [`Db::open_with`] creates for a model on a store without sets, such as
-    /// DynamoDB: its key, indexes, time to live and feed. For tools that create it beforehand.
-    ///
-    /// # Errors
-    ///
-    /// If the model or the name of the table is invalid, or the model needs more indexes than a table of
-    /// DynamoDB can have.
-    pub fn table_spec(model: &str, table: &str) -> Result<TableSpec, Error> {
-        let model = keyloom_model::check(model).map_err(Error::Model)?;
-        let table = TableName::new(table).map_err(StoreError::from)?;
-        let spec =
-            table_spec(&table, &Layout::new(model, 1, &Item::new()).keeping(Matching::Chunks))?;
-        spec.check()?;
-        Ok(spec)
-    }
+/// The table of a model on a store without sets.
+pub(crate) fn table_of(model: &str, table: &str) -> Result<TableSpec, Error> {
+    let model = keyloom_model::check(model).map_err(Error::Model)?;
+    let table = TableName::new(table).map_err(StoreError::from)?;
+    let spec = table_spec(&table, &Layout::new(model, 1, &Item::new()).keeping(Matching::Chunks))?;
+    spec.check()?;
+    Ok(spec)
 }
 
 fn table_spec(table: &TableName, layout: &Layout) -> Result<TableSpec, Error> {

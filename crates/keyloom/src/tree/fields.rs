@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use keyloom_model::{Model, Related};
 
 use super::with::{With, check_count};
-use crate::db::unknown;
 use crate::error::Error;
+use crate::unknown::unknown;
 
 /// The maximum number of names: as many as an entity can have fields.
 const NAMES_MAX: usize = 200;

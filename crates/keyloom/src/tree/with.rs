@@ -13,8 +13,8 @@ use std::collections::BTreeMap;
 
 use keyloom_model::{EntityId, Model, Related};
 
-use crate::db::unknown;
 use crate::error::Error;
+use crate::unknown::unknown;
 
 /// The maximum number of paths.
 const PATHS_MAX: usize = 20;

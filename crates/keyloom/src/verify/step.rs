@@ -10,9 +10,9 @@ use keyloom_value::{Condition, Item};
 use super::expected::{Expected, Group, Membership};
 use super::findings::Findings;
 use super::{Remedy, Repair};
-use crate::db::Shared;
 use crate::error::Error;
 use crate::schema::Schema;
+use crate::shared::Shared;
 use crate::write::{WriteContext, as_read};
 
 /// One step of a verification.

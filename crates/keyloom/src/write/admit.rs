@@ -6,10 +6,8 @@ use keyloom_model::{
 };
 use keyloom_value::Item;
 
-use super::{Intent, Numbering, References, Transition};
-use crate::change::Author;
+use super::{Author, Existing, Intent, Numbering, References, Transition};
 use crate::error::{Error, TenantProblem};
-use crate::import::Existing;
 use crate::schema::Layouts;
 use crate::stamp::Stamps;
 

@@ -3,9 +3,6 @@
 use keyloom_model::{Entity, EntityKey};
 use keyloom_value::Item;
 
-use crate::change::Author;
-use crate::import::Existing;
-
 /// What a caller wants to happen to one entity.
 #[derive(Clone, Debug)]
 pub(crate) enum Intent {
@@ -21,6 +18,26 @@ pub(crate) enum Intent {
     Delete { key: EntityKey, expected: Option<String> },
     /// Delete it if it has expired.
     Expire { key: EntityKey },
+}
+
+/// Who makes a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Author {
+    /// The program that owns the database: it can set every field.
+    Service,
+    /// A client of the program, which cannot set read-only fields.
+    Client,
+}
+
+/// What to do with an entry whose id exists already, with other fields.
+///
+/// [`Db::import`](crate::Db::import) has an example.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Keep the entity, and return an error.
+    Keep,
+    /// Replace its fields with those of the entry.
+    Replace,
 }
 
 impl Intent {

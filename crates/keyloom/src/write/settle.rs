@@ -9,8 +9,8 @@ use keyloom_value::Value;
 
 use super::commit::UniqueConflict;
 use super::patience::Patience;
-use super::{AttemptState, DeletionRecord, Intent, WriteContext};
-use crate::background::{call_off, clear_references, expire_entity, finish_entity};
+use super::{AttemptState, DeletionRecord, Executor, Intent, WriteContext, WriteRequest};
+use crate::background::{call_off, clear_references, finish_entity};
 use crate::error::Error;
 
 /// How many guards may be found whose owner no longer has the value, until that counts as damage.
@@ -175,4 +175,10 @@ impl<'a> SettledReader<'a> {
         );
         Err(Error::damaged(what))
     }
+}
+
+/// Deletes an expired entity, with everything that its deletion affects.
+pub(crate) async fn expire_entity(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<(), Error> {
+    let request = WriteRequest::from(Intent::Expire { key: key.clone() });
+    Box::pin(Executor::new(*ctx).execute(&request)).await.map(drop)
 }

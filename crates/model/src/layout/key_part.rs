@@ -4,8 +4,23 @@ use std::borrow::Cow;
 
 use keyloom_value::{KeyBytes, Number, Value};
 
-use super::{KeyTooLong, Layout, RowKey};
+use super::{Layout, RowKey};
 use crate::model::{CaseMode, Entity, EntityId, Field, FieldId, FieldType};
+
+/// The values of an entity do not fit into a key.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "The values that {what} is made of take {bytes} bytes as a key, and a key has at most {bytes_max}: \
+     shorten them."
+)]
+pub struct KeyTooLong {
+    /// The list or unique that the key belongs to.
+    pub what: String,
+    /// The length of the key.
+    pub bytes: usize,
+    /// The maximum length.
+    pub bytes_max: usize,
+}
 
 /// Appends a value. One that cannot be part of a key is left out: values of the model always can be,
 /// those of a damaged row need not, and verification reports them.

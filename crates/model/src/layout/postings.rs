@@ -24,22 +24,12 @@ use super::chunks::check_chunk_name;
 use super::key::{bytes, push_tenant, words};
 use super::key_part::{check_len, equality, push_key, push_values};
 use super::{
-    EntityKey, Image, KeyTooLong, Layout, Pending, Reason, Row, RowKey, SliceBits, pending,
+    EntityKey, Image, KeyTooLong, Layout, Matching, Pending, Reason, Row, RowKey, SliceBits,
+    pending,
 };
 use crate::model::{
     Entity, EntityId, FieldId, FieldType, List, ListId, SearchId, TagCombination, Term,
 };
-
-/// How posting lists are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Matching {
-    /// As sets of the store.
-    Sets,
-    /// As rows of the table that hold chunks of ordinals, and deltas; see `chunks.rs`.
-    Chunks,
-    /// As rows of the table, one for each posting. Only earlier revisions have them.
-    Rows,
-}
 
 /// Which posting list.
 #[derive(Clone, Debug, PartialEq, Eq)]

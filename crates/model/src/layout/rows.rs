@@ -8,7 +8,7 @@ use super::key::own_sort;
 use super::key_part::{check_key, check_len, push_key};
 use super::pending::joined;
 use super::postings::posting_row;
-use super::{Image, IndexKey, Layout, Matching, Pending, RowKey, Slot};
+use super::{Image, IndexKey, KeyTooLong, Layout, Matching, Pending, RowKey, Slot};
 use crate::model::{Entity, FieldId, Ranking, UniqueId};
 
 /// One row that an entity implies.
@@ -35,21 +35,6 @@ pub enum Reason {
     Presence,
     /// A posting list contains the entity, or its ordinal leads to it.
     Posting,
-}
-
-/// The values of an entity do not fit into a key.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "The values that {what} is made of take {bytes} bytes as a key, and a key has at most {bytes_max}: \
-     shorten them."
-)]
-pub struct KeyTooLong {
-    /// The list or unique that the key belongs to.
-    pub what: String,
-    /// The length of the key.
-    pub bytes: usize,
-    /// The maximum length.
-    pub bytes_max: usize,
 }
 
 impl Layout {

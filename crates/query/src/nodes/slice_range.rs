@@ -9,6 +9,7 @@ use keyloom_store::{Direction, Members, ReadSet};
 use super::{Batch, Found, Node, NodeRef, Outline, PostingSet, Search, Sizes};
 use crate::Error;
 use crate::posting_list::PostingList;
+use crate::value_range::SliceBounds;
 
 /// Of so many ordinals in a chunk, the whole chunk is decided on.
 const MANY: u64 = 16;
@@ -23,23 +24,6 @@ pub(crate) struct SliceRange {
     bounds: SliceBounds,
     /// The range, for people.
     text: String,
-}
-
-/// The bounds of a range, as bits.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SliceBounds {
-    /// The least bits that are in it, if it has a lower bound.
-    pub(crate) from: Option<SliceBits>,
-    /// The least bits that are beyond it, if it has an upper bound.
-    pub(crate) to: Option<SliceBits>,
-}
-
-impl SliceBounds {
-    /// How many slices tell what is within the bounds.
-    pub(crate) fn slices(&self) -> u16 {
-        let last = |bound: Option<SliceBits>| bound.map_or(0, |bits| bits.significant());
-        last(self.from).max(last(self.to))
-    }
 }
 
 impl SliceRange {

@@ -109,11 +109,3 @@ pub(crate) async fn finish_entity(
     clear_all(ctx, record, key).await?;
     sweep(ctx, record, key).await
 }
-
-/// Cancels a deletion; returns false if it was applied or has ended.
-pub(crate) async fn call_off(
-    ctx: &WriteContext<'_>,
-    record: &DeletionRecord,
-) -> Result<bool, Error> {
-    Ok(ctx.commit_difference(vec![record.call_off(ctx.table)]).await?.is_done())
-}

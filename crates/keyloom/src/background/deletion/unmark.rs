@@ -8,7 +8,6 @@ use std::iter;
 use keyloom_model::{EntityKey, OwnRow};
 use keyloom_query::DeletionState;
 
-use super::large::call_off;
 use super::walk::{Referrers, Walk};
 use crate::error::Error;
 use crate::write::{
@@ -33,6 +32,14 @@ pub(crate) async fn take_back(
     }
     ctx.commit_difference(vec![record.remove(ctx.table, DeletionState::CalledOff)]).await?;
     Ok(())
+}
+
+/// Cancels a deletion; returns false if it was applied or has ended.
+pub(crate) async fn call_off(
+    ctx: &WriteContext<'_>,
+    record: &DeletionRecord,
+) -> Result<bool, Error> {
+    Ok(ctx.commit_difference(vec![record.call_off(ctx.table)]).await?.is_done())
 }
 
 /// Removes the tombstones of a deletion from one entity.

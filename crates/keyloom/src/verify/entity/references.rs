@@ -8,9 +8,8 @@ use super::super::expected::Target;
 use super::super::findings::Findings;
 use super::super::{Problem, Remedy};
 use super::EntityCheck;
-use crate::change::Author;
 use crate::error::Error;
-use crate::write::Intent;
+use crate::write::{Author, Intent};
 
 pub(super) async fn check(
     entity: &EntityCheck<'_>,
