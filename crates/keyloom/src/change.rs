@@ -449,7 +449,8 @@ impl Db {
         let mut request = (changes, piggybacked);
         loop {
             let (schema, again) = (self.shared.schema(), self.shared.keep_for_retry(&request));
-            let done = self.transact_under(&schema, request).await;
+            let (changes, piggybacked) = request;
+            let done = self.transact_under(&schema, changes, piggybacked).await;
             match again {
                 Some(again) if self.shared.is_superseded(&schema, &done).await? => request = again,
                 Some(_) | None => return done,
@@ -461,7 +462,8 @@ impl Db {
     async fn transact_under(
         &self,
         schema: &Arc<Schema>,
-        (changes, piggybacked): (Vec<Change>, Vec<PlannedAction>),
+        changes: Vec<Change>,
+        piggybacked: Vec<PlannedAction>,
     ) -> Result<Vec<Option<Record>>, Error> {
         let intents = resolve(changes, self.scope(schema), &self.shared.stamps)?;
         let request = WriteRequest {

@@ -83,7 +83,7 @@ impl Schema {
 
     /// Whether a unique can be looked up.
     pub(crate) fn is_unique_ready(&self, entity: EntityId, unique: UniqueId) -> bool {
-        !self.pending.has_unique(&self.layouts.current, (entity, unique))
+        !self.pending.has_unique(&self.layouts.current, entity, unique)
     }
 }
 
@@ -114,11 +114,7 @@ impl Pending {
         }
     }
 
-    pub(crate) fn has_unique(
-        &self,
-        layout: &Layout,
-        (entity, unique): (EntityId, UniqueId),
-    ) -> bool {
+    pub(crate) fn has_unique(&self, layout: &Layout, entity: EntityId, unique: UniqueId) -> bool {
         if self.uniques.is_empty() {
             return false;
         }

@@ -316,7 +316,7 @@ impl<'s> BoardScan<'s> {
             (Ranking::Count(field), _) => {
                 check_value(layout.model().entity(*id), field, of)?;
                 let owner = (tenant.as_ref(), by.as_slice());
-                Ok(layout.leaderboards().score_key((*id, *board), owner, (field, of)).ok())
+                Ok(layout.leaderboards().score_key((*id, *board), owner, field, of).ok())
             }
             (Ranking::Field(_), Value::S(own)) => {
                 let key = EntityKey { entity: *id, tenant: tenant.clone(), id: own.clone() };

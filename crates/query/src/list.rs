@@ -69,7 +69,7 @@ impl ListQuery<'_> {
         let Found { mut rows, end, last, read, ran } = match followed {
             Some(found) => found,
             None => {
-                let part = ListPart::new(slot, &shards, (span, direction))?;
+                let part = ListPart::new(slot, &shards, span, direction)?;
                 self.scan(part, begin.as_ref()).await?
             }
         };

@@ -34,7 +34,8 @@ impl<'p> ListPart<'p> {
     pub(crate) fn new(
         slot: Slot,
         shards: &'p [KeyBytes],
-        (span, direction): (Span, Direction),
+        span: Span,
+        direction: Direction,
     ) -> Result<ListPart<'p>, Error> {
         let partitions = Partition::all_of_slot(slot, shards)?;
         Ok(ListPart { partitions, sort: slot.sort(), direction, span })
@@ -50,19 +51,20 @@ impl<'p> ListPart<'p> {
     /// than that.
     pub(crate) async fn read(
         &self,
-        (rows, limit): (Rows<'_>, usize),
+        rows: Rows<'_>,
+        limit: usize,
         budget: Budget,
         cost: &mut ReadCost,
     ) -> Result<MergedPage, Error> {
         let (mut span, mut each) = (self.span.clone(), share(limit, self.shards()));
-        let mut page = self.read_span(&span, each, (rows, &mut *cost)).await?;
+        let mut page = self.read_span(&span, each, rows, cost).await?;
         while self.shards() > 1 && page.items.len() < limit && !cost.has_spent(budget) {
             let Some(last) = page.last.take() else { break };
             span = span.after(&last, self.direction);
             // Everything that was read of the shard that is furthest behind is on the page, so what is
             // read of one shard is in all never more than what was asked for.
             each = each.saturating_mul(2).min(limit - page.items.len());
-            let more = self.read_span(&span, each, (rows, &mut *cost)).await?;
+            let more = self.read_span(&span, each, rows, cost).await?;
             page.items.extend(more.items);
             page.last = more.last;
         }
@@ -74,7 +76,8 @@ impl<'p> ListPart<'p> {
         &self,
         span: &Span,
         limit: usize,
-        (rows, cost): (Rows<'_>, &mut ReadCost),
+        rows: Rows<'_>,
+        cost: &mut ReadCost,
     ) -> Result<MergedPage, Error> {
         let ListPart { partitions, direction, .. } = self;
         let request = MergedRequest { partitions, span, direction: *direction, limit };
@@ -91,7 +94,8 @@ impl<'p> ListPart<'p> {
     /// that in one call.
     pub(crate) async fn read_items(
         &self,
-        (rows, limit): (Rows<'_>, usize),
+        rows: Rows<'_>,
+        limit: usize,
         bytes_max: u64,
         cost: &mut ReadCost,
     ) -> Result<Option<ItemsPage>, Error> {

@@ -137,15 +137,15 @@ impl<'s> ListScan<'s> {
     /// Reads the first entities of what is left, as many as one call may, with their index rows; none
     /// if the store cannot do that in one call.
     pub(crate) async fn items(&mut self, limit: usize) -> Result<Option<ItemsPage>, Error> {
-        let of = (self.reader.rows(), limit.min(CALL_ITEMS_MAX));
         let bytes_max = self.bytes_left().min(CALL_BYTES_MAX);
-        self.part.read_items(of, bytes_max, &mut self.state.cost).await
+        let (rows, limit) = (self.reader.rows(), limit.min(CALL_ITEMS_MAX));
+        self.part.read_items(rows, limit, bytes_max, &mut self.state.cost).await
     }
 
     /// Reads index rows of what is left, in the direction of the page; see [`ListPart::read`].
     pub(crate) async fn page(&mut self, limit: usize) -> Result<MergedPage, Error> {
-        let (of, budget) = ((self.reader.rows(), limit), self.request.budget);
-        self.part.read(of, budget, &mut self.state.cost).await
+        let (rows, budget) = (self.reader.rows(), self.request.budget);
+        self.part.read(rows, limit, budget, &mut self.state.cost).await
     }
 
     /// Reads the own rows of entries, in order. Returns how many it has read.

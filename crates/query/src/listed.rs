@@ -32,7 +32,7 @@ impl Listed<'_> {
         let shards = partition.and_then(|partition| layout.lists().shards(of, &partition).ok());
         let Some(shards) = shards else { return Ok(None) };
         let slot = layout.lists().slot(request.entity, request.list);
-        let part = ListPart::new(slot, &shards, (span, Direction::Forward))?;
+        let part = ListPart::new(slot, &shards, span, Direction::Forward)?;
         // An entity that is not in the list has no position in it.
         let Ok(position) = part.position(own) else { return Ok(None) };
         if !part.span.has(position) || !part.has(own, position) {

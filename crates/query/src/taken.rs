@@ -212,7 +212,7 @@ impl Scores<'_> {
         let mut batches = vec![ScoreBatch::default()];
         for mut one in taken {
             let Ok(score) =
-                reader.layout.leaderboards().score_key(self.of, self.owner, (self.field, &one.of))
+                reader.layout.leaderboards().score_key(self.of, self.owner, self.field, &one.of)
             else {
                 continue;
             };

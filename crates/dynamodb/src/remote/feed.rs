@@ -120,7 +120,7 @@ impl Service {
         let now = self.clock.now();
         let (end, latest) = (FeedPosition::End(now), ShardIteratorType::Latest);
         let next = self.iterator(source, latest, None).await?;
-        self.streams.keep_first(source.reading(end), (next, now));
+        self.streams.keep_first(source.reading(end), next, now);
         Ok(ChangePage { changes: vec![], next: end.to_seq(), is_ended: false })
     }
 
@@ -181,14 +181,15 @@ impl Service {
             // It has children, which may not be listed yet.
             self.streams.invalidate(source.table);
         }
-        Ok(self.changes_page(source, (position, at), changes, limit))
+        Ok(self.changes_page(source, position, at, changes, limit))
     }
 
     /// Makes a page of what was read, and remembers where the next one starts.
     fn changes_page(
         &self,
         source: &Source<'_>,
-        (position, at): (FeedPosition, Continue),
+        position: FeedPosition,
+        at: Continue,
         mut changes: Vec<Change>,
         limit: usize,
     ) -> ChangePage {
@@ -199,7 +200,7 @@ impl Service {
         if !is_cut {
             // What was before the position is behind it, once something after it was found.
             let at = if next == position { at } else { at.behind() };
-            self.streams.keep(position, source.reading(next), (at, self.clock.now()));
+            self.streams.keep(position, source.reading(next), at, self.clock.now());
         }
         ChangePage { changes, next: next.to_seq(), is_ended }
     }

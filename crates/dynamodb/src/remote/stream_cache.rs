@@ -90,7 +90,7 @@ impl StreamCache {
 
     /// Remembers where a reader continues that came from another position. Others may still be at
     /// the end of a shard, which nothing but its iterator leads back to.
-    pub(super) fn keep(&self, from: FeedPosition, reading: Reading, (next, now): (Continue, Time)) {
+    pub(super) fn keep(&self, from: FeedPosition, reading: Reading, next: Continue, now: Time) {
         let mut streams = self.lock();
         let left = Reading { position: from, ..reading.clone() };
         if from != reading.position && !matches!(from, FeedPosition::End(_)) {
@@ -102,9 +102,9 @@ impl StreamCache {
 
     /// Remembers an iterator at the end of a shard, unless there is one from the same moment, which
     /// is the earlier one.
-    pub(super) fn keep_first(&self, reading: Reading, (next, now): (Continue, Time)) {
+    pub(super) fn keep_first(&self, reading: Reading, next: Continue, now: Time) {
         if self.find(&reading, now).is_none() {
-            self.keep(reading.position, reading, (next, now));
+            self.keep(reading.position, reading, next, now);
         }
     }
 

@@ -152,7 +152,7 @@ impl Applying<'_> {
         let rows = shared.reader(&schema).get_many(&keys).await?;
         let mut batch = Batch { changes: vec![], after: self.record.operation.clone() };
         for (id, row) in ids.iter().zip(rows) {
-            match self.decide_one((&schema, &request), row, &mut batch) {
+            match self.decide_one(&schema, &request, row, &mut batch) {
                 Ok(()) => {}
                 Err(error) if may_pass(&error) => return Err(error),
                 Err(error) => {
@@ -168,7 +168,8 @@ impl Applying<'_> {
 
     fn decide_one(
         &self,
-        (schema, request): (&Schema, &ListRequest),
+        schema: &Schema,
+        request: &ListRequest,
         row: Option<OwnRow>,
         batch: &mut Batch,
     ) -> Result<(), Error> {

@@ -97,7 +97,8 @@ pub(super) fn list_rows(list: &[u8], members: Members, stamp: &str) -> Vec<Item>
 
 /// Writes counters and posting lists where the store does not keep them itself.
 pub(super) async fn write_aggregates(
-    (shared, schema): (&Shared, &Schema),
+    shared: &Shared,
+    schema: &Schema,
     lanes: u32,
     on_progress: OnProgress<'_>,
 ) -> Result<(), Error> {
@@ -114,7 +115,7 @@ pub(super) async fn write_aggregates(
         }
         _ => Ok(()),
     };
-    visit_all(shared, lanes, (CopyStep::Deriving, on_progress), &visit).await?;
+    visit_all(shared, lanes, CopyStep::Deriving, on_progress, &visit).await?;
     let sums = sums.into_inner().unwrap_or_else(PoisonError::into_inner);
     let mut rows = if adds { vec![] } else { sums.counter_rows()? };
     let stamp = shared.stamps.next()?;
@@ -128,7 +129,8 @@ pub(super) async fn write_aggregates(
 pub(super) async fn visit_all(
     shared: &Shared,
     of: u32,
-    (step, on_progress): (CopyStep, OnProgress<'_>),
+    step: CopyStep,
+    on_progress: OnProgress<'_>,
     visit: &(dyn Fn(&Item) -> Result<(), Error> + Send + Sync),
 ) -> Result<(), Error> {
     let total = shared.store.describe_table(shared.table.clone()).await?.items;

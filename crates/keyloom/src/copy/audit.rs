@@ -36,13 +36,14 @@ struct Both {
 
 /// Returns what differs, a phrase for each kind of row.
 pub(super) async fn audit(
-    (shared, schema): (&Shared, &Schema),
+    shared: &Shared,
+    schema: &Schema,
     readers: u32,
     on_progress: OnProgress<'_>,
 ) -> Result<Vec<String>, Error> {
     let both = Mutex::new(Both::default());
     let visit = |row: &Item| visit(schema, row, &mut lock(&both));
-    visit_all(shared, readers, (CopyStep::Verifying, on_progress), &visit).await?;
+    visit_all(shared, readers, CopyStep::Verifying, on_progress, &visit).await?;
     let Both { sums, mut expected, mut found } =
         both.into_inner().unwrap_or_else(PoisonError::into_inner);
     sums.counter_rows()?.iter().for_each(|row| expected.add_as(COUNTERS, row));

@@ -93,7 +93,7 @@ impl Streams<'_> {
                 _ => page.next.clone(),
             };
             let next = at.next(after, batch.len() as u64);
-            self.commit(stream, (&at, &next), batch).await?;
+            self.commit(stream, &at, &next, batch).await?;
             self.copied.fetch_add(batch.len() as u64, Ordering::Relaxed);
             (at, rest) = (next, after_batch);
         }
@@ -126,7 +126,8 @@ impl Streams<'_> {
     async fn commit(
         &self,
         stream: u32,
-        (at, next): (&StreamPosition, &StreamPosition),
+        at: &StreamPosition,
+        next: &StreamPosition,
         batch: &[Prepared],
     ) -> Result<(), Error> {
         let ctx = self.context();

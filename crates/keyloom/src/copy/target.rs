@@ -73,7 +73,7 @@ impl StoreTarget {
                 on_progress,
             };
             try_join_all((0..of).map(|stream| streams.run(stream))).await?;
-            write_aggregates((&self.shared, &schema), of, on_progress).await
+            write_aggregates(&self.shared, &schema, of, on_progress).await
         })
     }
 
@@ -141,7 +141,7 @@ impl StoreTarget {
     async fn verify(&self, on_progress: OnProgress<'_>) -> Result<(), Error> {
         let schema = self.shared.schema();
         let readers = if self.shared.store.opening().is_some() { 1 } else { self.record.streams };
-        let differences = audit((&self.shared, &schema), readers, on_progress).await?;
+        let differences = audit(&self.shared, &schema, readers, on_progress).await?;
         if differences.is_empty() {
             return Ok(());
         }
@@ -165,7 +165,7 @@ async fn begin(
     if is_empty(&*store, &table).await? {
         let source = from.identity().to_owned();
         let record = CopyRecord { source, streams: streams.clamp(1, STREAMS_MAX) };
-        create((&*store, &table), heading, &record).await?;
+        create(&*store, &table, heading, &record).await?;
     }
     let stored = match Stored::load(&*store, &table).await {
         Ok(Some(stored)) => stored,
@@ -184,7 +184,8 @@ async fn begin(
 
 /// Creates the table, its model and the record of the copy.
 async fn create(
-    (store, table): (&dyn Store, &TableName),
+    store: &dyn Store,
+    table: &TableName,
     heading: &Heading,
     record: &CopyRecord,
 ) -> Result<(), Error> {
@@ -202,7 +203,7 @@ async fn create(
     // If another process was faster, its record decides.
     let positions = (0..record.streams).map(|stream| StreamPosition::default().to_item(stream));
     let rows = positions.chain([record.to_item()]).collect();
-    write_copied(store, table, (&heading.head, &revision), rows).await?;
+    write_copied(store, table, &heading.head, &revision, rows).await?;
     Ok(())
 }
 

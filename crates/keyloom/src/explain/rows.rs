@@ -100,7 +100,7 @@ impl Traces<'_> {
             let (item, (what, why)) = (stored.next().flatten(), what);
             let (partition, sort) = (key.partition.as_bytes(), key.sort.as_bytes());
             let is_stored = item.is_some();
-            EntityRow { item, is_stored, ..shown((what, why), partition, parts(sort)) }
+            EntityRow { item, is_stored, ..shown(what, why, partition, parts(sort)) }
         };
         let mut all: Vec<EntityRow> =
             implied.iter().map(|row| looked_up(self.reason(row), &row.key)).collect();
@@ -153,7 +153,7 @@ impl Traces<'_> {
             let part = |name: &Name| own.get(name.as_str()).and_then(Value::as_b);
             let (Some(partition), Some(sort)) = (part(&partition), part(&sort)) else { continue };
             let why = self.users_of(slot).join("; ");
-            let key = shown(("index key", why), partition, parts(sort));
+            let key = shown("index key", why, partition, parts(sort));
             keys.push(EntityRow { index: Some(slot.name()), is_stored: true, ..key });
         }
         keys
@@ -200,7 +200,7 @@ impl Traces<'_> {
         }
         let membership = |(name, is_stored): (&KeyBytes, bool)| {
             let why = self.layout.postings().reason(name.as_bytes()).unwrap_or_default();
-            let row = shown(("set", why), name.as_bytes(), vec![ordinal.to_string()]);
+            let row = shown("set", why, name.as_bytes(), vec![ordinal.to_string()]);
             EntityRow { is_stored, ..row }
         };
         Ok(names.iter().zip(are_in).map(membership).collect())
@@ -228,7 +228,7 @@ fn addition(counter: &Counter) -> String {
 }
 
 /// Something at a place in the table.
-fn shown((what, why): (&'static str, String), partition: &[u8], sort: Vec<String>) -> EntityRow {
+fn shown(what: &'static str, why: String, partition: &[u8], sort: Vec<String>) -> EntityRow {
     let partition = parts(partition);
     EntityRow { what, why, index: None, partition, sort, item: None, is_stored: false }
 }

@@ -112,11 +112,12 @@ impl Db {
                 let (key, action) = key_of(&spec, &planned.action);
                 let before = store.get(Get::new(&self.shared.table, key.clone())).await?;
                 let after = planned_row(&planned.action, &key, before.as_ref());
-                let row = (after.as_ref(), before.as_ref());
                 writes.rows.push(row_write(
                     &spec,
-                    (what(&schema.layouts.current, &key), action),
-                    row,
+                    what(&schema.layouts.current, &key),
+                    action,
+                    after.as_ref(),
+                    before.as_ref(),
                 ));
             }
             Ok(writes)
@@ -158,8 +159,10 @@ fn what(layout: &Layout, key: &Item) -> &'static str {
 
 fn row_write(
     spec: &TableSpec,
-    (what, action): (&'static str, &'static str),
-    (after, before): (Option<&Item>, Option<&Item>),
+    what: &'static str,
+    action: &'static str,
+    after: Option<&Item>,
+    before: Option<&Item>,
 ) -> RowWrite {
     let size = |item: Option<&Item>| item.map_or(0, Item::size) as u64;
     let indexes = spec.indexes.iter();

@@ -90,7 +90,7 @@ impl Opening<'_> {
         ensure_table(self.store, self.table, &layout).await?;
         let revision = self.revision(&layout, Pending::default());
         let head = Head::first(secret);
-        let written = write_revision(self.store, self.table, (&head, None), &revision).await?;
+        let written = write_revision(self.store, self.table, &head, None, &revision).await?;
         let layouts = Layouts::new(layout, &revision, BTreeMap::new());
         Ok(written.then(|| opened(layouts, &revision, &head)))
     }
@@ -110,7 +110,7 @@ impl Opening<'_> {
         };
         let (number, tightened) = (layouts.current.revision(), evolution.tightened());
         if number != head.revision || !tightened.is_empty() {
-            precheck((self.store, self.table), &layouts, (&next.pending, &tightened)).await?;
+            precheck(self.store, self.table, &layouts, &next.pending, &tightened).await?;
         }
         ensure_table(self.store, self.table, &layouts.current).await?;
         let texts = ModelChange { before: &revision.text, after: self.text };
@@ -123,7 +123,7 @@ impl Opening<'_> {
                 };
                 // What was written since the first check. Whoever writes next completes the switch, and
                 // this change begins again.
-                precheck((self.store, self.table), &layouts, (&next.pending, &tightened)).await?;
+                precheck(self.store, self.table, &layouts, &next.pending, &tightened).await?;
                 fenced
             }
         };
@@ -132,8 +132,7 @@ impl Opening<'_> {
             // Nobody has permits.
             after.fenced = after.epoch;
         }
-        let heads = (&after, Some(&before));
-        let written = write_revision(self.store, self.table, heads, &next).await?;
+        let written = write_revision(self.store, self.table, &after, Some(&before), &next).await?;
         let is_in_force = written && !after.is_switching();
         Ok(is_in_force.then(|| opened(layouts, &next, &after)))
     }

@@ -80,7 +80,7 @@ impl Db {
         store: &'a dyn Store,
         options: &'a Options,
     ) -> Answer<'a, MigrationPlan> {
-        Box::pin(plan(model, store, (options, Extent::Data)))
+        Box::pin(plan(model, store, options, Extent::Data))
     }
 
     /// Returns what opening the store of this database with another model would do, without doing it and
@@ -92,8 +92,7 @@ impl Db {
     ///
     /// As [`Db::plan_migration`].
     pub fn compare_model<'a>(&'a self, model: &'a str) -> Answer<'a, MigrationPlan> {
-        let parameters = (&self.shared.options, Extent::Models);
-        Box::pin(plan(model, &*self.shared.store, parameters))
+        Box::pin(plan(model, &*self.shared.store, &self.shared.options, Extent::Models))
     }
 
     /// Returns the text of the model in force.
@@ -135,7 +134,8 @@ enum Extent {
 async fn plan(
     text: &str,
     store: &dyn Store,
-    (options, extent): (&Options, Extent),
+    options: &Options,
+    extent: Extent,
 ) -> Result<MigrationPlan, Error> {
     let model = keyloom_model::check(text).map_err(Error::Model)?;
     let table = TableName::new(&options.table).map_err(keyloom_store::Error::from)?;
@@ -265,8 +265,8 @@ impl Survey<'_> {
                 start => scan.start = start,
             }
         }
-        let checked = (&next.pending, &evolution.tightened());
-        match precheck((self.store, self.table), layouts, checked).await {
+        let tightened = evolution.tightened();
+        match precheck(self.store, self.table, layouts, &next.pending, &tightened).await {
             Ok(()) => Ok(()),
             Err(error) => plan.refuse(error),
         }

@@ -13,9 +13,11 @@ use crate::error::Error;
 /// the same value of a new unique, or if an entity breaks a rule that is stricter now. Holds the
 /// values of new uniques in memory.
 pub(crate) async fn precheck(
-    (store, table): (&dyn Store, &TableName),
+    store: &dyn Store,
+    table: &TableName,
     layouts: &Layouts,
-    (pending, tightened): (&Pending, &BTreeSet<EntityId>),
+    pending: &Pending,
+    tightened: &BTreeSet<EntityId>,
 ) -> Result<(), Error> {
     let layout = &layouts.current;
     let reader = Reader { store, table, layout, now_ms: layouts.since_ms, noted: None };
@@ -38,7 +40,7 @@ pub(crate) async fn precheck(
             layout.counters().of(&image)?;
             for row in layout.rows(&image)? {
                 let Reason::Guard(unique) = row.reason else { continue };
-                if gives_way || !pending.has_unique(layout, (key.entity, unique)) {
+                if gives_way || !pending.has_unique(layout, key.entity, unique) {
                     continue;
                 }
                 let guard = row.key.partition.into_vec();

@@ -147,10 +147,11 @@ pub(super) async fn write_switching(
 pub(crate) async fn write_revision(
     store: &dyn Store,
     table: &TableName,
-    heads: (&Head, Option<&Head>),
+    head: &Head,
+    before: Option<&Head>,
     revision: &Revision,
 ) -> Result<bool, Error> {
-    happens(store, revision_actions(table, heads, revision)).await
+    happens(store, revision_actions(table, head, before, revision)).await
 }
 
 /// Writes the model of a table that a copy is about to fill, with the record of the copy and the positions
@@ -158,17 +159,19 @@ pub(crate) async fn write_revision(
 pub(crate) async fn write_copied(
     store: &dyn Store,
     table: &TableName,
-    (head, revision): (&Head, &Revision),
+    head: &Head,
+    revision: &Revision,
     record: Vec<Item>,
 ) -> Result<bool, Error> {
-    let mut actions = revision_actions(table, (head, None), revision);
+    let mut actions = revision_actions(table, head, None, revision);
     actions.extend(record.into_iter().map(|row| TransactAction::Put(Put::new(table, row))));
     happens(store, actions).await
 }
 
 fn revision_actions(
     table: &TableName,
-    (head, before): (&Head, Option<&Head>),
+    head: &Head,
+    before: Option<&Head>,
     revision: &Revision,
 ) -> Vec<TransactAction> {
     let number = head.revision;

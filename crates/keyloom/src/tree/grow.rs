@@ -101,9 +101,9 @@ impl<'a> Grower<'a> {
         let mut trees: Vec<Tree> = records.into_iter().map(Tree::new).collect();
         for (name, step) in &with.steps {
             match step.related {
-                Related::Reference(_) => self.grow_refs(&mut trees, (name, &step.with)).await?,
+                Related::Reference(_) => self.grow_refs(&mut trees, name, &step.with).await?,
                 Related::Children(_) => {
-                    self.grow_children(&mut trees, (name, with), &step.with).await?;
+                    self.grow_children(&mut trees, name, with, &step.with).await?;
                 }
                 Related::List(entity, list) => {
                     let of = Referring { name, target: with.entity, of: (entity, list) };
@@ -121,7 +121,8 @@ impl<'a> Grower<'a> {
     async fn grow_refs(
         &mut self,
         trees: &mut [Tree],
-        (name, with): (&str, &With),
+        name: &str,
+        with: &With,
     ) -> Result<(), Error> {
         let target = |tree: &Tree| tree.record.get(name).and_then(Value::as_s).map(str::to_owned);
         let mut uses: BTreeMap<String, usize> = BTreeMap::new();
@@ -146,7 +147,8 @@ impl<'a> Grower<'a> {
     async fn grow_children(
         &mut self,
         trees: &mut [Tree],
-        (name, parents): (&str, &With),
+        name: &str,
+        parents: &With,
         with: &With,
     ) -> Result<(), Error> {
         let (mut items, mut ends) = (vec![], vec![]);

@@ -227,7 +227,7 @@ impl Display for FieldError {
                 write!(f, "{at} must be {}, and this is {found}", bounds(limits, "from "))
             }
             FieldErrorKind::Length { unit, limits, found } => {
-                write_length(f, &at, (*unit, limits, *found))
+                write_length(f, &at, *unit, limits, *found)
             }
             FieldErrorKind::NotATime { found } => write_not_a_time(f, &at, found),
             FieldErrorKind::NotBase64 => write!(f, "{at} {NOT_BASE64}"),
@@ -243,7 +243,7 @@ impl Display for FieldError {
                 write!(f, "{at} must match the pattern `{pattern}`, and this is `{found}`")
             }
             FieldErrorKind::TooManyWords { search, max } => {
-                write_too_many_words(f, &at, (search, *max))
+                write_too_many_words(f, &at, search, *max)
             }
             FieldErrorKind::NotInitial { found, initial } => {
                 write!(f, "{at} cannot be `{found}` in a new entity; it can be {}", listed(initial))
@@ -292,7 +292,8 @@ fn cut(text: &str, length_max: usize) -> String {
 fn write_too_many_words(
     f: &mut fmt::Formatter<'_>,
     at: &str,
-    (search, max): (&str, usize),
+    search: &str,
+    max: usize,
 ) -> fmt::Result {
     write!(
         f,
@@ -343,7 +344,9 @@ fn write_not_named(f: &mut fmt::Formatter<'_>, at: &str, name: &str) -> fmt::Res
 fn write_length(
     f: &mut fmt::Formatter<'_>,
     at: &str,
-    (unit, limits, found): (LengthUnit, &Limits<u64>, u64),
+    unit: LengthUnit,
+    limits: &Limits<u64>,
+    found: u64,
 ) -> fmt::Result {
     let (one, many) = match unit {
         LengthUnit::Characters => ("character", "characters"),

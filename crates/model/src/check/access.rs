@@ -183,11 +183,11 @@ impl Queries<'_> {
         };
         let unowned = self.terms.owner.filter(|owner| !limits.fields.contains(owner));
         if let Some(owner) = unowned.filter(|_| readers.owner && !readers.everyone) {
-            self.report_unbounded(name, limits.what, ("owners", owner, limits.keys), reporter);
+            self.report_unbounded(name, limits.what, "owners", owner, limits.keys, reporter);
         }
         let of_any = self.parent.filter(|parent| !limits.by.contains(parent));
         if let Some(parent) = of_any.filter(|_| readers.parent && !readers.everyone) {
-            self.report_unbounded(name, limits.what, ("one parent", parent, "`by`"), reporter);
+            self.report_unbounded(name, limits.what, "one parent", parent, "`by`", reporter);
         }
         readers
     }
@@ -196,7 +196,9 @@ impl Queries<'_> {
         &self,
         name: &Word,
         what: &str,
-        (part, field, keys): (&str, FieldId, &str),
+        part: &str,
+        field: FieldId,
+        keys: &str,
         reporter: &mut Reporter<'_>,
     ) {
         let (text, field) = (&name.text, &self.scope.field(field).name);

@@ -210,7 +210,8 @@ impl<'l> LeaderboardKeys<'l> {
         &self,
         (id, board): (EntityId, BoardId),
         (tenant, by): (Option<&Value>, &[Value]),
-        (field, value): (FieldId, &Value),
+        field: FieldId,
+        value: &Value,
     ) -> Result<RowKey, KeyTooLong> {
         let entity = self.layout.model().entity(id);
         let partition = BoardPartition { entity, board: entity.board(board), tenant, by };

@@ -187,7 +187,7 @@ impl<'c, 's> ColumnScan<'c, 's> {
         let mut position = order.to_vec();
         position.extend(ordinal_key(cell.ordinal));
         let span = Span::within(&position);
-        let page = part.read_span(&span, 1, (reader.rows(), &mut state.cost)).await?;
+        let page = part.read_span(&span, 1, reader.rows(), &mut state.cost).await?;
         page.items.into_iter().next().map(|row| part.entry(row)).transpose()
     }
 }
