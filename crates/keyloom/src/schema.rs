@@ -40,15 +40,16 @@ pub(crate) struct Schema {
 /// What is left to do after a change of the model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pending {
-    /// Names of entities whose rows must be rebuilt.
+    /// Entities whose rows must be rebuilt. Here and below, entities have the names that they have in keys.
+    /// This does not change when one is renamed.
     pub(crate) entities: BTreeSet<String>,
-    /// Names of entities and their lists that cannot be read yet.
+    /// Entities and the names of their lists that cannot be read yet.
     pub(crate) lists: BTreeSet<(String, String)>,
-    /// Names of entities and fields of their uniques that cannot be looked up yet.
+    /// Entities and the names of their uniques that cannot be looked up yet.
     pub(crate) uniques: BTreeSet<(String, String)>,
-    /// Names of entities and their counts that cannot be read yet.
+    /// Entities and the names of their counts that cannot be read yet.
     pub(crate) counts: BTreeSet<(String, String)>,
-    /// Names of entities and their boards that cannot be read yet.
+    /// Entities and the names of their boards that cannot be read yet.
     pub(crate) boards: BTreeSet<(String, String)>,
 }
 
@@ -63,21 +64,21 @@ impl Schema {
             return true;
         }
         let entity = self.model().entity(entity);
-        let name = (entity.name.clone(), entity.list(list).name.clone());
+        let name = (entity.stored.clone(), entity.list(list).name.clone());
         !self.pending.lists.contains(&name)
     }
 
     /// Whether a count can be read.
     pub(crate) fn is_count_ready(&self, entity: EntityId, count: CountId) -> bool {
         let entity = self.model().entity(entity);
-        let name = (entity.name.clone(), entity.count(count).name.clone());
+        let name = (entity.stored.clone(), entity.count(count).name.clone());
         !self.pending.counts.contains(&name)
     }
 
     /// Whether a board can be read.
     pub(crate) fn is_board_ready(&self, entity: EntityId, board: BoardId) -> bool {
         let entity = self.model().entity(entity);
-        let name = (entity.name.clone(), entity.board(board).name.clone());
+        let name = (entity.stored.clone(), entity.board(board).name.clone());
         !self.pending.boards.contains(&name)
     }
 
@@ -104,8 +105,8 @@ impl Pending {
         let depends =
             |entity: &Entity| entity.has_ordinals() || entity.has_shards() || refers(entity);
         for (_, entity) in layout.model().entities().filter(|(_, entity)| depends(entity)) {
-            self.entities.insert(entity.name.clone());
-            let named = |name: &String| (entity.name.clone(), name.clone());
+            self.entities.insert(entity.stored.clone());
+            let named = |name: &String| (entity.stored.clone(), name.clone());
             self.lists.extend(entity.lists.iter().map(|list| named(&list.name)));
             let counts = entity.counts.iter().filter(|count| count.shards > 1);
             self.counts.extend(counts.map(|count| named(&count.name)));
@@ -118,7 +119,7 @@ impl Pending {
         if self.uniques.is_empty() {
             return false;
         }
-        let name = layout.model().entity(entity).name.clone();
+        let name = layout.model().entity(entity).stored.clone();
         self.uniques.contains(&(name, layout.uniques().name(entity, unique).to_owned()))
     }
 }

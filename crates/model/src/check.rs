@@ -94,5 +94,6 @@ fn resolve(declared: &Declared, has_jobs: bool, reporter: &mut Reporter<'_>) -> 
     board::check_names(&declared.entities, reporter);
     let handlers = handler::handlers(&declared.handlers, &entities, reporter);
     let jobs = has_jobs.then(|| entities.last()).flatten();
-    Model::new(checked, handlers, jobs)
+    let renamed = moves::of_entities(&declared.renamed, &entities, jobs, reporter);
+    Model::new(checked, handlers, jobs, renamed)
 }

@@ -21,7 +21,7 @@ use limit::Limit;
 /// Maximum number of entities in a model.
 const ENTITIES_MAX: usize = 200;
 
-const MODEL: TableKind = TableKind { what: "a model", keys: &["entity", "on", "jobs"] };
+const MODEL: TableKind = TableKind { what: "a model", keys: &["entity", "on", "jobs", "renamed"] };
 const HANDLER: TableKind = TableKind { what: "a handler", keys: &["webhook", "job"] };
 
 /// Every kind of table that a model file can have keys of the language in.
@@ -58,6 +58,8 @@ pub(crate) fn declare(entries: &[Entry], reporter: &mut Reporter<'_>) -> Declare
     if let Some(entries) = keys.get("on").and_then(|entry| table(entry, reporter)) {
         declared.handlers = handlers(entries, reporter);
     }
+    let limit = Limit { what: "renamed entities", max: ENTITIES_MAX };
+    declared.renamed = keys.texts("renamed", limit, reporter);
     declared.jobs = keys.flag("jobs", reporter).is_some();
     declared
 }

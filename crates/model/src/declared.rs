@@ -11,6 +11,8 @@ pub(crate) struct Declared {
     pub(crate) handlers: Vec<DeclaredHandler>,
     /// `jobs = true`: the model has jobs even without handlers.
     pub(crate) jobs: bool,
+    /// `renamed.ENTITY = "EARLIER NAME"`.
+    pub(crate) renamed: Vec<(Word, Word)>,
 }
 
 /// `[entity.NAME]`.
@@ -35,7 +37,8 @@ pub(crate) struct DeclaredEntity {
     pub(crate) initials: Vec<DeclaredInitial>,
     pub(crate) transitions: Vec<DeclaredTransitions>,
     pub(crate) sequences: Vec<DeclaredSequence>,
-    pub(crate) renamed: Vec<DeclaredRename>,
+    /// `renamed.FIELD = "EARLIER NAME"`.
+    pub(crate) renamed: Vec<(Word, Word)>,
     pub(crate) removed: Vec<Word>,
     pub(crate) uniques: Vec<DeclaredUnique>,
     pub(crate) lists: Vec<DeclaredList>,
@@ -170,13 +173,6 @@ pub(crate) struct DeclaredInitial {
 pub(crate) struct DeclaredTransitions {
     pub(crate) field: Word,
     pub(crate) allowed: Vec<(Word, Vec<Word>)>,
-}
-
-/// `renamed.FIELD = "EARLIER NAME"`.
-#[derive(Debug)]
-pub(crate) struct DeclaredRename {
-    pub(crate) field: Word,
-    pub(crate) earlier: Word,
 }
 
 /// One entry of `unique`.

@@ -1,6 +1,6 @@
 //! Changes of a model: whether data written under the old one can be kept under the new one.
 //!
-//! Declarations are compared by name, fields by their names in rows, and uniques by definition; the
+//! Declarations are compared by name, entities and fields by their names in rows, and uniques by definition; the
 //! order of the file does not matter. This is a pure comparison: it neither reads nor changes data.
 
 mod change;
@@ -36,7 +36,7 @@ pub fn evolve(old: &Model, new: &Model) -> Result<Evolution, Vec<Refusal>> {
     let mut findings = Findings::default();
     entity::compare_presence(old, new, &mut findings);
     for (id, entity) in new.entities() {
-        let Some(before) = old.find(&entity.name) else { continue };
+        let Some(before) = old.find_stored(&entity.stored) else { continue };
         let pair = Pair { old: Side::new(old, before), new: Side::new(new, id), id };
         entity::compare(&pair, &mut findings);
         field::compare(&pair, &mut findings);

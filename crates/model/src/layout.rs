@@ -188,7 +188,7 @@ impl Layout {
     pub fn slots(&self) -> Item {
         let entities = self.model.entities().zip(&self.entities);
         let slots = |((_, entity), layout): ((EntityId, &Entity), &EntityLayout)| {
-            (Name::from(&entity.name), Value::M(layout.slots.to_item(entity)))
+            (Name::from(&entity.stored), Value::M(layout.slots.to_item(entity)))
         };
         entities.map(slots).collect()
     }

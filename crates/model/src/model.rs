@@ -25,7 +25,7 @@ mod unique;
 mod window;
 mod zone;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 pub use access::{Access, Grantees};
 pub use board::{Board, Ranking};
@@ -57,8 +57,14 @@ pub use zone::{Zone, ZoneSource, ZoneSources};
 pub struct Model {
     entities: Vec<Entity>,
     by_name: BTreeMap<String, EntityId>,
+    by_stored_name: BTreeMap<String, EntityId>,
     handlers: Vec<Handler>,
     jobs: Option<EntityId>,
+    /// The earlier names of entities, as the model declares them.
+    renamed: Vec<(EntityId, String)>,
+    /// Names in keys of entities that no longer exist. No other one gets one of them, because rows of
+    /// the system and changes from before may still have it.
+    retired: BTreeSet<String>,
 }
 
 impl Model {
@@ -66,10 +72,12 @@ impl Model {
         entities: Vec<Entity>,
         handlers: Vec<Handler>,
         jobs: Option<EntityId>,
+        renamed: Vec<(EntityId, String)>,
     ) -> Model {
         let named = entities.iter().zip(0..).map(|(e, index)| (e.name.clone(), EntityId(index)));
-        let by_name = named.collect();
-        Model { entities, by_name, handlers, jobs }
+        let by_name: BTreeMap<_, _> = named.collect();
+        let (by_stored_name, retired) = (by_name.clone(), BTreeSet::new());
+        Model { entities, by_name, by_stored_name, handlers, jobs, renamed, retired }
     }
 
     /// All entities, in the order of the file, followed by `job` if the model has jobs.
@@ -94,6 +102,32 @@ impl Model {
     /// The entity of this name.
     pub fn find(&self, name: &str) -> Option<EntityId> {
         self.by_name.get(name).copied()
+    }
+
+    /// The entity that keys have under this name.
+    pub fn find_stored(&self, stored: &str) -> Option<EntityId> {
+        self.by_stored_name.get(stored).copied()
+    }
+
+    /// The entity that has this name, or had it, as far as the model and keys tell.
+    pub fn find_formerly(&self, name: &str) -> Option<EntityId> {
+        let renamed = || self.renamed.iter().find(|(_, earlier)| earlier == name);
+        let id = self.find(name).or_else(|| renamed().map(|(id, _)| *id));
+        id.or_else(|| self.find_stored(name))
+    }
+
+    /// The name of the entity that has, or had, this name; the same name if there is none.
+    pub fn present_name<'n>(&'n self, name: &'n str) -> &'n str {
+        self.find_formerly(name).map_or(name, |id| &self.entity(id).name)
+    }
+
+    /// The entity of an earlier model that an entity was: the one of its name, or of its earlier name.
+    pub fn counterpart(&self, entity: EntityId, earlier: &Model) -> Option<EntityId> {
+        earlier.find(&self.entity(entity).name).or_else(|| {
+            let (_, name) = self.renamed.iter().find(|(id, _)| *id == entity)?;
+            let id = earlier.find(name)?;
+            (earlier.jobs() != Some(id)).then_some(id)
+        })
     }
 
     /// The board of this name, which is unique in the model, and its entity.
@@ -149,10 +183,6 @@ impl Model {
             window.zone = map(&window.zone);
         }
         self
-    }
-
-    pub(crate) fn entities_mut(&mut self) -> impl Iterator<Item = &mut Entity> {
-        self.entities.iter_mut()
     }
 
     /// The built-in entity `job`, which a model has if it declares handlers or `jobs = true`. It is

@@ -176,6 +176,6 @@ async fn gives_way(ctx: &WriteContext<'_>, key: &EntityKey) -> Result<bool, Erro
 fn old_row(schema: &Schema, row: &Item) -> Option<OwnRow> {
     let layout = &schema.layouts.current;
     let own = layout.read_own(row).ok().filter(|own| own.revision < layout.revision())?;
-    let name = &layout.model().entity(own.image.key.entity).name;
+    let name = &layout.model().entity(own.image.key.entity).stored;
     schema.pending.entities.contains(name).then_some(own)
 }

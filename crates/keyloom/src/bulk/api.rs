@@ -142,7 +142,9 @@ async fn list(db: &Db, before: Option<&str>, limit: u32) -> Result<Vec<BulkOpera
     };
     let now_ms = db.shared.now_ms();
     let rows = db.shared.store.query(query).await?.items;
+    let schema = db.shared.schema();
     let records = rows.iter().filter_map(BulkRecord::read);
+    let records = records.map(|record| record.under(schema.model()));
     Ok(records.filter(|one| !one.has_expired(now_ms)).map(|one| one.operation).collect())
 }
 

@@ -8,8 +8,8 @@
 //! Every transaction of an operation writes its record, on the condition that the record is as it was
 //! read (`turn`). So of two processes that run one operation, one loses, and nothing happens twice.
 
-use keyloom_model::RowKey;
 use keyloom_model::attribute::{EXPIRY, PARTITION, SORT};
+use keyloom_model::{Model, RowKey};
 use keyloom_store::{Delete, Get, Put, Query, TableName, TransactAction, UpdateItem};
 use keyloom_value::{
     Condition, Item, KeyBytes, KeyCondition, KeyTest, Number, Path, Update, Value,
@@ -114,7 +114,8 @@ impl Marker {
         let damaged = || {
             Error::damaged(format!("The record of the bulk operation `{}` is invalid.", self.id))
         };
-        BulkRecord::read(&row).map(Some).ok_or_else(damaged)
+        let record = BulkRecord::read(&row).ok_or_else(damaged)?;
+        Ok(Some(record.under(shared.schema().model())))
     }
 
     pub(super) fn put(&self, table: &TableName) -> PlannedAction {
@@ -187,6 +188,12 @@ impl BulkRecord {
         };
         let (tenant, query, turn) = (row.get(TENANT).cloned(), item(QUERY)?, number(TURN)?);
         Some(BulkRecord { operation, tenant, query, patch, author, turn })
+    }
+
+    /// The same record, whose entity may have been renamed since it was written.
+    pub(super) fn under(mut self, model: &Model) -> BulkRecord {
+        self.operation.entity = model.present_name(&self.operation.entity).to_owned();
+        self
     }
 
     pub(super) fn marker(&self) -> Marker {

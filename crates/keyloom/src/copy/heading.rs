@@ -16,6 +16,7 @@ const TEXT: &str = "text";
 const SLOTS: &str = "slots";
 const SINCE: &str = "since";
 const ZONES: &str = "zones";
+const NAMES: &str = "names";
 
 /// The model of a database, the slots of its lists, and the secret of its cursors.
 ///
@@ -45,7 +46,8 @@ impl Heading {
         let head = Head { fenced: stored.head.epoch, ..stored.head.clone() };
         let revision = Revision {
             matching: None,
-            names: StoredNames::default(),
+            // Fields have their present names in portable rows; keys are as they were.
+            names: revision.names.of_entities(),
             progress: Position::default(),
             ..revision.clone()
         };
@@ -79,6 +81,9 @@ impl Heading {
         if let Some(rules) = zones::to_value(&self.revision.zones) {
             item.insert(ZONES, rules);
         }
+        if !self.revision.names.is_empty() {
+            item.insert(NAMES, Value::L(self.revision.names.to_values()));
+        }
         item
     }
 
@@ -90,6 +95,11 @@ impl Heading {
         };
         let (Value::L(former), Value::M(slots)) = (item.get(FORMER)?, item.get(SLOTS)?) else {
             return None;
+        };
+        let names = match item.get(NAMES) {
+            None => StoredNames::default(),
+            Some(Value::L(names)) => StoredNames::read(names)?,
+            Some(_) => return None,
         };
         let epoch = number(EPOCH)?;
         let head = Head {
@@ -105,7 +115,7 @@ impl Heading {
             slots: slots.clone(),
             matching: None,
             zones: zones::read(item.get(ZONES))?,
-            names: StoredNames::default(),
+            names,
             since_ms: item.get(SINCE)?.as_n().and_then(Number::to_i64)?,
             pending: Pending::default(),
             progress: Position::default(),

@@ -197,6 +197,7 @@ async fn create(
         Some(_) => Matching::Sets,
         None => Matching::Chunks,
     };
+    let model = model.with_stored_names(&heading.revision.names);
     let layout = Layout::reopen(model, heading.head.revision, &heading.revision.slots);
     ensure_table(store, table, &layout.keeping(matching)).await?;
     let revision = Revision { matching: Some(matching), ..heading.revision.clone() };

@@ -10,7 +10,8 @@ use crate::db::Db;
 /// A handler, a webhook or a job that the model calls after changes.
 #[derive(Clone, Debug)]
 pub(crate) struct Consumer {
-    /// The name of the handler; for a webhook or a job, the change that triggers it.
+    /// The name of the handler; for a webhook or a job, the change that triggers it, which does not change
+    /// when the entity is renamed.
     pub(crate) name: String,
     pub(crate) target: Target,
     bound: Vec<(EntityId, TriggeringChange)>,
@@ -25,8 +26,8 @@ impl Consumer {
             let name = match &handler.target {
                 Target::Handler(name) => name.clone(),
                 Target::Webhook(_) | Target::Job(_) => {
-                    let entity = &model.entity(handler.entity).name;
-                    format!("{entity}.{}", handler.change.as_str())
+                    let entity = model.entity(handler.entity);
+                    format!("{}.{}", entity.stored, handler.change.as_str())
                 }
             };
             match all.iter_mut().find(|consumer| consumer.name == name) {
@@ -56,7 +57,7 @@ impl Consumer {
     /// The lane of the jobs that are created from events of one entity.
     pub(crate) fn lane(&self, event: &Event) -> String {
         let tenant = event.tenant.as_ref().map(|tenant| format!("{tenant}/")).unwrap_or_default();
-        format!("{}/{}/{tenant}{}", self.name, event.entity, event.id)
+        format!("{}/{}/{tenant}{}", self.name, event.stored, event.id)
     }
 
     /// Returns the effects of an event: those of the handler, or the job that the model names. For a

@@ -23,6 +23,8 @@ use crate::write::ROOT as DELETED_ROOT;
 pub struct Event {
     /// The name of the entity's kind.
     pub entity: String,
+    /// Its name in keys, which stays when it is renamed.
+    pub(crate) stored: String,
     /// Its id.
     pub id: String,
     /// Its tenant, if it has one.
@@ -77,7 +79,8 @@ impl Event {
         let unreadable = || Error::damaged("An event that is stored as JSON cannot be read.");
         let item = own_json_to_item(json).map_err(Error::Document)?;
         let text = |name| item.get(name).and_then(Value::as_s).ok_or_else(unreadable);
-        let entity = schema.model().find(text("entity")?).ok_or_else(unreadable)?;
+        let model = schema.model();
+        let entity = model.find_formerly(text("entity")?).ok_or_else(unreadable)?;
         let key = EntityKey {
             entity,
             tenant: item.get("tenant").filter(|tenant| **tenant != Value::Null).cloned(),
@@ -87,7 +90,8 @@ impl Event {
         let time_ms = time.and_then(|time| time.as_n().and_then(|time| time.to_i64()));
         let image = |name| read_image(schema, &key, item.get(name), time_ms.unwrap_or_default());
         Ok(Event {
-            entity: text("entity")?.to_owned(),
+            entity: model.entity(entity).name.clone(),
+            stored: model.entity(entity).stored.clone(),
             id: key.id.clone(),
             tenant: key.tenant.clone(),
             change: read_change(text("change")?).ok_or_else(unreadable)?,
@@ -140,8 +144,10 @@ impl Event {
 
     fn new(schema: &Arc<Schema>, at: FeedChange<'_>, change: RowsChange) -> Event {
         let record = |row| Record::new(schema, schema.layouts.upgraded(row));
+        let entity = schema.model().entity(change.key.entity);
         Event {
-            entity: schema.model().entity(change.key.entity).name.clone(),
+            entity: entity.name.clone(),
+            stored: entity.stored.clone(),
             id: change.key.id,
             tenant: change.key.tenant,
             change: change.kind,

@@ -124,7 +124,7 @@ impl Delivery {
 /// restored and deleted again was deleted at another time.
 fn message_id(consumer: &str, event: &Event) -> String {
     let mut pieces = Pieces::new();
-    for piece in [consumer, event.entity.as_str(), event.id.as_str(), event.change.as_str()] {
+    for piece in [consumer, event.stored.as_str(), event.id.as_str(), event.change.as_str()] {
         pieces.add(piece);
     }
     pieces.add_some(event.tenant.as_ref());

@@ -47,7 +47,7 @@ impl Layouts {
     /// Filters read what all revisions that rows may have declare alike.
     fn with_earlier_filters(mut self, rewritten: &BTreeSet<String>) -> Layouts {
         let model = self.current.model().clone();
-        for (id, _) in model.entities().filter(|(_, entity)| rewritten.contains(&entity.name)) {
+        for (id, _) in model.entities().filter(|(_, entity)| rewritten.contains(&entity.stored)) {
             for former in self.before.values() {
                 self.current = self.current.with_earlier_filters(id, &former.layout);
             }
@@ -70,7 +70,8 @@ impl Layouts {
     fn with_expiry_defaults(mut self) -> Layouts {
         for (id, entity) in self.current.model().clone().entities() {
             let Some(expires) = entity.expires else { continue };
-            if let Some(default) = self.expiry_default(&entity.name, &entity.field(expires).stored)
+            if let Some(default) =
+                self.expiry_default(&entity.stored, &entity.field(expires).stored)
             {
                 self.current = self.current.with_expiry_default(id, default);
             }
@@ -103,7 +104,7 @@ impl Layouts {
         let all = formers.chain([(&self.current, self.since_ms)]);
         all.filter_map(move |(layout, since_ms)| {
             let model = layout.model();
-            Some((layout.revision(), model.entity(model.find(entity)?), since_ms))
+            Some((layout.revision(), model.entity(model.find_stored(entity)?), since_ms))
         })
     }
 
@@ -197,7 +198,7 @@ impl Layouts {
         };
         let current = self.current.model().entity(row.image.key.entity);
         let mut image = row.image.clone();
-        if let Some(id) = former.model().find(&current.name) {
+        if let Some(id) = former.model().find_stored(&current.stored) {
             image.key.entity = id;
             image.fields = fields_before(row, current, former.model().entity(id));
         }
@@ -233,7 +234,7 @@ impl Layouts {
         let OwnRow { mut image, revision, retired, .. } = row;
         let current = self.current.model().entity(image.key.entity);
         let revisions: Vec<(u32, &Entity, i64)> =
-            self.declarations(&current.name, revision).collect();
+            self.declarations(&current.stored, revision).collect();
         let mut upgrade = Upgrade { values: retired, unconverted: vec![] };
         let stored = |name: &str| Some(&current.field(current.find_field(name)?).stored);
         for (name, value) in std::mem::take(&mut image.fields) {

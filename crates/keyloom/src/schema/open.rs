@@ -266,7 +266,7 @@ fn layout_of(number: u32, revision: &Revision) -> Result<Layout, Error> {
 /// What is left to do after a change of the model: what is new in it, and what was left before.
 fn pending(layout: &Layout, evolution: &Evolution, before: &Pending) -> Pending {
     let model = layout.model();
-    let name = |id| model.entity(id).name.clone();
+    let name = |id| model.entity(id).stored.clone();
     let mut pending = before.clone();
     pending.entities.extend(evolution.rewritten().into_keys().map(name));
     pending.lists.extend(

@@ -148,23 +148,28 @@ async fn plan(
         plan.changes.push("there is no data yet".to_owned());
         return Ok(plan);
     };
+    let former = stored.current().and_then(|revision| {
+        let model = keyloom_model::check(&revision.text).ok()?;
+        Some(model.with_stored_names(&revision.names))
+    });
     let opening = Opening { text, store, table: &table, options };
     match opening.prepare(model, &stored) {
         Ok(None) => {
             let unfinished = stored.current().map(|revision| &revision.pending.entities);
-            plan.rewritten =
-                unfinished.into_iter().flatten().cloned().map(|name| (name, 0)).collect();
+            let unfinished = unfinished.zip(former.as_ref()).into_iter();
+            plan.rewritten = unfinished
+                .flat_map(|(unfinished, model)| {
+                    unfinished.iter().map(|stored| (name_of(model, stored), 0))
+                })
+                .collect();
             Ok(plan)
         }
         Ok(Some(prepared)) => {
             plan.changes = prepared.evolution.changes().iter().map(ToString::to_string).collect();
-            let former = stored.current().and_then(|revision| {
-                let model = keyloom_model::check(&revision.text).ok()?;
-                Some(model.with_stored_names(&revision.names))
-            });
             plan.unavailable = unavailable(&prepared);
-            let rewritten = prepared.next.pending.entities.iter();
-            plan.rewritten = rewritten.map(|name| (name.clone(), 0)).collect();
+            let (model, rewritten) = (prepared.layouts.current.model(), &prepared.next.pending);
+            let rewritten = rewritten.entities.iter();
+            plan.rewritten = rewritten.map(|stored| (name_of(model, stored), 0)).collect();
             if extent == Extent::Models {
                 return Ok(plan);
             }
@@ -194,10 +199,18 @@ impl MigrationPlan {
     }
 }
 
+/// The name in a model of the entity that keys have under this name.
+fn name_of(model: &Model, stored: &str) -> String {
+    let entity = model.find_stored(stored).map(|id| model.entity(id));
+    entity.map_or(stored, |entity| &entity.name).to_owned()
+}
+
 fn unavailable(prepared: &Prepared) -> Vec<String> {
     let (layout, pending) = (&prepared.layouts.current, &prepared.next.pending);
     let named = |what: &'static str| {
-        move |(entity, name): &(String, String)| format!("the {what} `{name}` of `{entity}`")
+        move |(entity, name): &(String, String)| {
+            format!("the {what} `{name}` of `{}`", name_of(layout.model(), entity))
+        }
     };
     let lists = pending.lists.iter().map(named("list"));
     let counts = pending.counts.iter().map(named("count"));
@@ -217,7 +230,7 @@ fn unavailable_filter(entity: &Entity, index: FilterIndex, pending: &Pending) ->
     match index {
         FilterIndex::Facet(list, facet) => {
             let list = &entity.list(list).name;
-            let is_new = pending.lists.contains(&(name.clone(), list.clone()));
+            let is_new = pending.lists.contains(&(entity.stored.clone(), list.clone()));
             let facet = field(facet);
             (!is_new).then(|| format!("the facet `{facet}` of the list `{list}` of `{name}`"))
         }
@@ -277,7 +290,7 @@ impl Survey<'_> {
         let mut lost = vec![];
         let Some(former) = &self.former else { return lost };
         for (id, entity) in self.prepared.layouts.current.model().entities() {
-            let Some(before) = former.find(&entity.name) else { continue };
+            let Some(before) = former.find_stored(&entity.stored) else { continue };
             let before = former.entity(before);
             let kept: Vec<FieldId> =
                 entity.fields().filter_map(|(id, _)| entity.counterpart(id, before)).collect();

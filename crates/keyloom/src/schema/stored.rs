@@ -246,12 +246,13 @@ const PIECES_MAX: usize = (1024 * 1024usize).div_ceil(PIECE_BYTES - 3);
 impl Revision {
     fn to_item(&self, number: u32) -> Item {
         let mut item = RowKey::system(MODEL, &[u64::from(number).into()]).to_item();
-        // Versions that know no other names of fields cannot read such a model.
+        // Versions that know no other names cannot read such a model.
         match self.names.is_empty() {
             true => item.insert(SLOTS, self.slots.clone()),
             false => {
-                let both = [self.slots.clone(), self.names.to_item()].map(Value::M);
-                item.insert(SLOTS, Value::L(both.to_vec()))
+                let mut all = vec![Value::M(self.slots.clone())];
+                all.extend(self.names.to_values());
+                item.insert(SLOTS, Value::L(all))
             }
         };
         item.insert(SINCE, self.since_ms);
@@ -285,8 +286,8 @@ impl Revision {
     fn read(row: &Item) -> Option<Revision> {
         let (slots, names) = match row.get(SLOTS)? {
             Value::M(slots) => (slots, StoredNames::default()),
-            Value::L(both) => {
-                let [Value::M(slots), Value::M(names)] = &both[..] else { return None };
+            Value::L(all) => {
+                let [Value::M(slots), names @ ..] = &all[..] else { return None };
                 (slots, StoredNames::read(names)?)
             }
             _ => return None,

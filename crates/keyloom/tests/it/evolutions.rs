@@ -73,6 +73,36 @@ fn entities_expire_by_the_default_of_a_new_field_before_the_backfill() {
     });
 }
 
+/// Entities are renamed, renamed again, and others get their earlier names.
+#[test]
+fn renamed_entities_keep_their_rows_within_random_histories() {
+    let histories = (drafts().prop_map(Readable), any::<u64>().no_shrink());
+    let stores: [fn(&ManualClock) -> Settled; 3] = [
+        |clock| (pausing(Arc::new(memory_store_at(clock))), Box::new(|| {})),
+        |clock| {
+            let engine = Arc::new(engine_at(clock));
+            let store: Arc<dyn Store> = engine.clone();
+            (pausing(store), Box::new(move || settle(&engine)))
+        },
+        |clock| {
+            let plain: Arc<dyn Store> = Arc::new(InFront(Plain(Arc::new(memory_store_at(clock)))));
+            (pausing(plain), Box::new(|| {}))
+        },
+    ];
+    for_all(60, histories, |(Readable(draft), seed)| {
+        let edits = [rename_entity, any_edit, add_entity, rename_entity, any_edit, rename_entity];
+        play_edits(&draft, seed, &edits, &stores[(seed % 3) as usize]);
+    });
+}
+
+fn rename_entity(draft: &Draft, random: &mut Random) -> Option<Edit> {
+    EditKind::RenameEntity.apply(draft, random)
+}
+
+fn add_entity(draft: &Draft, random: &mut Random) -> Option<Edit> {
+    EditKind::AddEntity.apply(draft, random)
+}
+
 type ChooseEdit = fn(&Draft, &mut Random) -> Option<Edit>;
 
 fn any_edit(draft: &Draft, random: &mut Random) -> Option<Edit> {

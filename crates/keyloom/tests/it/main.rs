@@ -65,6 +65,7 @@ mod recounting;
 mod reference_lists;
 mod referring;
 mod regressions;
+mod renamed_entities;
 mod rig;
 mod rolling;
 mod rolling_random;

@@ -54,6 +54,7 @@ impl Checker<'_, '_> {
         let formats = format::formats(&declared.formats, scope, reporter);
         let mut entity = Entity {
             name: declared.name.text.clone(),
+            stored: declared.name.text.clone(),
             path: path::entity_path(declared),
             id_source: id_source(declared, reporter),
             parent: self.lineage.parents()[index].map(|_| FieldId(1)),

@@ -33,6 +33,11 @@ impl<'d> Entities<'d> {
         self.by_name.values().copied().max()
     }
 
+    /// Whether one has this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
+    }
+
     pub(crate) fn find(&self, name: &Word, reporter: &mut Reporter<'_>) -> Option<EntityId> {
         let found = self.by_name.get(name.text.as_str()).copied();
         if found.is_none() {

@@ -6,8 +6,8 @@ use super::keys::{Keys, NamedTable, TableKind, table, text};
 use super::limit::{DECLARATIONS_MAX, Limit};
 use super::{access, list, search};
 use crate::declared::{
-    DeclaredEntity, DeclaredField, DeclaredInitial, DeclaredPattern, DeclaredRename,
-    DeclaredSequence, DeclaredTransitions, DeclaredUnique,
+    DeclaredEntity, DeclaredField, DeclaredInitial, DeclaredPattern, DeclaredSequence,
+    DeclaredTransitions, DeclaredUnique,
 };
 use crate::error::Reporter;
 use crate::field_spec;
@@ -121,28 +121,12 @@ fn fields(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredField> {
 
 fn patterns(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredPattern> {
     let limit = Limit { what: "patterns", max: PATTERNS_MAX };
-    let patterns = texts("pattern", limit, keys, reporter).into_iter();
+    let patterns = keys.texts("pattern", limit, reporter).into_iter();
     patterns.map(|(field, pattern)| DeclaredPattern { field, pattern }).collect()
 }
 
-fn renamed(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<DeclaredRename> {
-    let limit = Limit { what: "renamed fields", max: FIELDS_MAX };
-    let renamed = texts("renamed", limit, keys, reporter).into_iter();
-    renamed.map(|(field, earlier)| DeclaredRename { field, earlier }).collect()
-}
-
-/// The entries of a table of texts.
-fn texts(
-    key: &'static str,
-    limit: Limit<'_>,
-    keys: &Keys<'_>,
-    reporter: &mut Reporter<'_>,
-) -> Vec<(Word, Word)> {
-    let mut texts = vec![];
-    for entry in limit.apply(keys.table(key, reporter), reporter) {
-        texts.extend(text(entry, reporter).map(|text| (entry.key.clone(), text)));
-    }
-    texts
+fn renamed(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<(Word, Word)> {
+    keys.texts("renamed", Limit { what: "renamed fields", max: FIELDS_MAX }, reporter)
 }
 
 fn removed(keys: &Keys<'_>, reporter: &mut Reporter<'_>) -> Vec<Word> {

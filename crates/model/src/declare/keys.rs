@@ -87,6 +87,20 @@ impl<'e> Keys<'e> {
         self.get(name).and_then(|entry| table(entry, reporter)).unwrap_or(&[])
     }
 
+    /// The entries of the table of texts under this key.
+    pub(crate) fn texts(
+        &self,
+        name: &str,
+        limit: Limit<'_>,
+        reporter: &mut Reporter<'_>,
+    ) -> Vec<(Word, Word)> {
+        let mut texts = vec![];
+        for entry in limit.apply(self.table(name, reporter), reporter) {
+            texts.extend(text(entry, reporter).map(|text| (entry.key.clone(), text)));
+        }
+        texts
+    }
+
     /// The tables in the table under this key, such as `list.NAME`.
     pub(crate) fn named_tables(
         &self,

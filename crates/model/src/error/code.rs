@@ -69,7 +69,7 @@ codes! {
     BadUpdated = "K0314": "The field for the time of the last change is not declared as `time = now`."
     BadPattern = "K0315": "A pattern is not a supported regular expression, is too large, does not match the default of its field, or is beside a format."
     BadTransition = "K0316": "A transition or an initial value is not a member of its enum, the field is optional, or its default is not an initial value."
-    BadMove = "K0317": "An earlier name in `renamed` or `removed` is that of a field, or is given twice."
+    BadMove = "K0317": "An earlier name in `renamed` or `removed` is that of a field or an entity, or is given twice."
     BadSequence = "K0318": "An entity has two sequences, the field of one has a range or a default, or one is by an optional field."
     BadAccess = "K0319": "An access rule names an owner or a parent that the entity lacks, a built-in role or an invalid one, or the owner is neither a `text` nor a `ref`."
     UnboundedAccess = "K0320": "A list, count or board cannot be limited to the entities that its readers may see."

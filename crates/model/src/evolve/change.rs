@@ -32,6 +32,8 @@ pub struct Change {
 pub enum ChangeKind {
     /// The entity is new, with everything declared on it. It has no data yet.
     EntityAdded,
+    /// The entity has another name. Its rows are where they were.
+    EntityRenamed,
     /// A new field, which existing entities lack.
     FieldAdded(FieldId),
     /// A new field, which is set to its default in existing entities.
@@ -204,6 +206,7 @@ impl ChangeKind {
             | ChangeKind::SearchesChanged
             | ChangeKind::ShardsChanged => Impact::Rows,
             ChangeKind::EntityAdded
+            | ChangeKind::EntityRenamed
             | ChangeKind::FieldAdded(_)
             | ChangeKind::FieldRenamed(_)
             | ChangeKind::FieldRelaxed(_)
@@ -221,6 +224,7 @@ impl ChangeKind {
             ChangeKind::CountBuilt(count) => Some(Pending::Count(count)),
             ChangeKind::BoardBuilt(board) => Some(Pending::Board(board)),
             ChangeKind::EntityAdded
+            | ChangeKind::EntityRenamed
             | ChangeKind::FieldAdded(_)
             | ChangeKind::FieldFilled(_)
             | ChangeKind::FieldRenamed(_)

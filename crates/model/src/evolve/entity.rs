@@ -14,17 +14,20 @@ use super::side::{Pair, Side};
 
 /// Compares which entities the models have.
 pub(super) fn compare_presence(old: &Model, new: &Model, findings: &mut Findings) {
-    for (id, entity) in old.entities().filter(|(_, entity)| new.find(&entity.name).is_none()) {
+    let is_new = |entity: &Entity| old.find_stored(&entity.stored).is_none();
+    for (id, entity) in old.entities() {
+        if new.find_stored(&entity.stored).is_some() {
+            continue;
+        }
         if old.jobs() == Some(id) {
             findings.refusals.push(without_jobs(entity));
             continue;
         }
-        let added = new.entities().map(|(_, other)| other);
-        let mut added = added.filter(|other| old.find(&other.name).is_none());
+        let mut added = new.entities().map(|(_, other)| other).filter(|other| is_new(other));
         let twin = added.find(|other| declared(other) == declared(entity));
         findings.refusals.push(removed(entity, twin));
     }
-    for (id, entity) in new.entities().filter(|(_, entity)| old.find(&entity.name).is_none()) {
+    for (id, entity) in new.entities().filter(|(_, entity)| is_new(entity)) {
         let text = format!("`{}` is new", entity.name);
         findings.changes.push(Change { entity: id, kind: ChangeKind::EntityAdded, text });
     }
@@ -40,8 +43,7 @@ fn removed(entity: &Entity, twin: Option<&Entity>) -> Refusal {
     let reason = format!("`{name}` is no longer declared: its data would become unreachable");
     let help = match twin {
         Some(twin) => format!(
-            "renaming is not supported: `{}` has the same fields, but the data is under `{name}`; \
-             keep that name, and change `path` to serve it elsewhere",
+            "if it is now `{0}`, add `renamed.{0} = \"{name}\"` at the beginning of the model",
             twin.name
         ),
         None => format!("declare `{name}` again; removing an entity is not supported"),
@@ -64,6 +66,7 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
         Err(refusal) => findings.refusals.push(refusal),
     }
     let changes = [
+        renamed(pair),
         expiry(pair),
         updated(pair),
         access(pair),
@@ -76,10 +79,20 @@ pub(super) fn compare(pair: &Pair<'_>, findings: &mut Findings) {
     findings.changes.extend(changes.into_iter().flatten());
 }
 
+fn renamed(pair: &Pair<'_>) -> Option<Change> {
+    let (old, new) = (&pair.old.entity.name, &pair.new.entity.name);
+    let text = || format!("`{new}` was `{old}`");
+    (old != new).then(|| pair.change(ChangeKind::EntityRenamed, text()))
+}
+
 fn parent(pair: &Pair<'_>) -> Option<Refusal> {
     let name = pair.name();
-    let (was, help) = match (pair.old.parent(), pair.new.parent()) {
-        (old, new) if old == new => return None,
+    let (old, new) = (pair.old.parent(), pair.new.parent());
+    if old.map(|parent| &parent.stored) == new.map(|parent| &parent.stored) {
+        return None;
+    }
+    let words = (old.map(|parent| parent.name.as_str()), new.map(|parent| parent.name.as_str()));
+    let (was, help) = match words {
         (Some(old), new) => (
             format!("`{name}` was a child of `{old}` and {}", parent_words(new)),
             format!("keep `parent = \"{old}\"`; you can add a `ref` to another entity"),
@@ -272,6 +285,8 @@ fn shards(pair: &Pair<'_>) -> Option<Change> {
     let mut kept = new.iter().filter(|(target, _)| old.contains_key(*target));
     let moved = kept.find(|(target, shards)| old.get(*target) != Some(shards));
     moved.map(|(target, shards)| {
+        let target = pair.new.model.find_stored(target);
+        let target = target.map_or("", |id| &pair.new.model.entity(id).name);
         let text = format!("`{}`: references to `{target}` now have {shards} shards", pair.name());
         pair.change(ChangeKind::ShardsChanged, text)
     })
@@ -285,7 +300,7 @@ fn references(side: Side<'_>) -> BTreeMap<String, u32> {
         _ => None,
     });
     let all = targets.chain([side.entity]);
-    all.map(|target| (target.name.clone(), target.reference_shards)).collect()
+    all.map(|target| (target.stored.clone(), target.reference_shards)).collect()
 }
 
 fn handlers(pair: &Pair<'_>) -> Option<Change> {

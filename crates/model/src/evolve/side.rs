@@ -80,9 +80,12 @@ impl<'m> Side<'m> {
         tests
     }
 
-    /// The name of the parent.
-    pub(super) fn parent(&self) -> Option<&'m str> {
-        self.entity.parent.map(|field| self.name(field))
+    /// The parent.
+    pub(super) fn parent(&self) -> Option<&'m Entity> {
+        match self.entity.field(self.entity.parent?).of {
+            FieldType::Ref(target, _) => Some(self.model.entity(target)),
+            _ => None,
+        }
     }
 
     /// A type in the syntax of the model file, without its range.

@@ -155,9 +155,11 @@ impl Comparison<'_, '_, '_> {
 
     fn targets(&mut self, old: EntityId, new: EntityId) {
         let field = self.field;
-        let old_target = &field.pair.old.model.entity(old).name;
-        let new_target = &field.pair.new.model.entity(new).name;
-        if old_target != new_target {
+        let (old, new) = (field.pair.old.model.entity(old), field.pair.new.model.entity(new));
+        // That a target is gone is a reason of its own.
+        let is_kept = field.pair.new.model.find_stored(&old.stored).is_some();
+        if old.stored != new.stored && is_kept {
+            let (old_target, new_target) = (&old.name, &new.name);
             let reason = format!(
                 "{} referred to `{old_target}` and now refers to `{new_target}`: stored ids are \
                  ids of `{old_target}`",

@@ -58,7 +58,7 @@ impl<'l> ChunkKeys<'l> {
     }
 
     fn delta_partition(&self, entity: EntityId, tenant: Option<&Value>, shard: u64) -> KeyBytes {
-        let mut partition = words(&[SYSTEM, DELTAS, self.layout.name(entity)]);
+        let mut partition = words(&[SYSTEM, DELTAS, self.layout.stored(entity)]);
         push_tenant(&mut partition, tenant);
         partition.append(&bytes(&[Value::from(shard)]));
         partition
@@ -77,7 +77,7 @@ impl<'l> ChunkKeys<'l> {
 
     /// The row of a group.
     pub fn group_key(&self, entity: EntityId, tenant: Option<&Value>) -> RowKey {
-        let mut sort = words(&[self.layout.name(entity)]);
+        let mut sort = words(&[self.layout.stored(entity)]);
         push_tenant(&mut sort, tenant);
         RowKey { partition: ChunkKeys::groups(), sort }
     }
@@ -90,14 +90,14 @@ impl<'l> ChunkKeys<'l> {
     /// Reads the kind and the tenant of a group. None if the model does not know it.
     pub fn read_group(&self, sort: &[u8]) -> Option<(EntityId, Option<Value>)> {
         let mut parts = KeyBytes::decode(sort).ok()?.into_iter();
-        let entity = self.layout.model().find(parts.next()?.as_s()?)?;
+        let entity = self.layout.model().find_stored(parts.next()?.as_s()?)?;
         let tenant = parts.next();
         (tenant.is_some() == self.layout.has_tenant(entity)).then_some((entity, tenant))
     }
 
     /// The row of an ordinal.
     pub fn ordinal_key(&self, entity: EntityId, tenant: Option<&Value>, ordinal: u64) -> RowKey {
-        let mut partition = words(&[ORDINAL_ROW, self.layout.name(entity)]);
+        let mut partition = words(&[ORDINAL_ROW, self.layout.stored(entity)]);
         push_tenant(&mut partition, tenant);
         partition.append(&bytes(&[Value::from(ordinal)]));
         RowKey { partition, sort: own_sort() }
@@ -111,7 +111,7 @@ impl<'l> ChunkKeys<'l> {
     ) -> Result<Option<Row>, KeyTooLong> {
         let Some(ordinal) = self.layout.ordinals().of(image) else { return Ok(None) };
         let key = self.ordinal_key(image.key.entity, image.key.tenant.as_ref(), ordinal);
-        let name = self.layout.name(image.key.entity);
+        let name = &self.layout.model().entity(image.key.entity).name;
         check_len(&key.partition, RowKey::PARTITION_BYTES_MAX, || format!("a `{name}`"))?;
         let group = self.group_key(image.key.entity, image.key.tenant.as_ref());
         check_len(&group.sort, RowKey::SORT_BYTES_MAX, || format!("the tenant of a `{name}`"))?;

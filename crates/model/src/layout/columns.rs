@@ -48,9 +48,9 @@ impl ListKeys<'_> {
             entity.list(list).order.iter().map(|order| order.direction).collect();
         let directions: String = order.iter().map(letter).collect();
         Some(Column {
-            name: format!("{}.{}.{}.{directions}", entity.name, by_ordinal.index(), slot.index()),
+            name: format!("{}.{}.{}.{directions}", entity.stored, by_ordinal.index(), slot.index()),
             partition: by_ordinal.partition(),
-            prefix: words(&[ORDINALS, &entity.name]),
+            prefix: words(&[ORDINALS, &entity.stored]),
             ordinal: Name::from(attribute::ORDINAL),
             value: slot.sort(),
             order,

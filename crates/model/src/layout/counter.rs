@@ -300,7 +300,7 @@ impl<'l> CounterKeys<'l> {
     pub fn find(&self, key: &RowKey) -> Option<Counter> {
         let parts = KeyBytes::decode(key.partition.as_bytes()).ok()?;
         let [letter, entity, name, ..] = &parts[..] else { return None };
-        let entity = self.layout.model().entity(self.layout.model().find(entity.as_s()?)?);
+        let entity = self.layout.model().entity(self.layout.model().find_stored(entity.as_s()?)?);
         let mut boards = entity.boards.iter();
         let mut has_board = || boards.any(|board| Some(board.name.as_str()) == name.as_s());
         match letter.as_s()? {

@@ -66,7 +66,7 @@ impl<'l> CountKeys<'l> {
     ) -> Result<KeyBytes, KeyTooLong> {
         let entity = self.layout.model().entity(id);
         let count = entity.count(count);
-        let mut key = words(&[COUNTED, &entity.name, &count.name]);
+        let mut key = words(&[COUNTED, &entity.stored, &count.name]);
         push_tenant(&mut key, tenant);
         push_values(&mut key, entity.select(&count.by), by);
         check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_count(entity, count))?;

@@ -60,7 +60,7 @@ impl<'l> ExpiryKeys<'l> {
 
     /// The partition of all entities of a kind, by time of expiry.
     pub fn partition(&self, entity: EntityId) -> KeyBytes {
-        words(&[EXPIRY, &self.layout.model().entity(entity).name])
+        words(&[EXPIRY, self.layout.stored(entity)])
     }
 
     /// The key of an entity that expires at `time`.

@@ -47,7 +47,7 @@ impl Layout {
     /// The same layout for a table with entities of a kind that an earlier layout has placed.
     #[must_use]
     pub fn with_earlier_filters(mut self, entity: EntityId, before: &Layout) -> Layout {
-        let Some(id) = before.model().find(self.name(entity)) else { return self };
+        let Some(id) = before.model().find_stored(self.stored(entity)) else { return self };
         let there = match before.matching() == self.matching() {
             true => before.filter_indexes(id),
             false => vec![],

@@ -106,13 +106,14 @@ impl Layout {
 
     /// The partition of an entity's own row, its children and the links to it.
     pub fn entity_partition(&self, key: &EntityKey) -> KeyBytes {
-        let mut partition = words(&[ENTITY, self.name(key.entity)]);
+        let mut partition = words(&[ENTITY, self.stored(key.entity)]);
         push_owner(&mut partition, key);
         partition
     }
 
-    pub(super) fn name(&self, entity: EntityId) -> &str {
-        &self.model().entity(entity).name
+    /// The name of a kind in keys.
+    pub(super) fn stored(&self, entity: EntityId) -> &str {
+        &self.model().entity(entity).stored
     }
 
     /// Whether entities of this kind belong to tenants.

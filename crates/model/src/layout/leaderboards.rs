@@ -315,7 +315,7 @@ impl BoardPartition<'_> {
     /// The partition key whose first part is `letter`.
     fn key(&self, letter: &str) -> Result<KeyBytes, KeyTooLong> {
         let BoardPartition { entity, board, tenant, by } = *self;
-        let mut key = words(&[letter, &entity.name, &board.name]);
+        let mut key = words(&[letter, &entity.stored, &board.name]);
         push_tenant(&mut key, tenant);
         push_values(&mut key, entity.select(&board.by), by);
         check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_board(entity, board))?;

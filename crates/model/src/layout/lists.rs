@@ -162,7 +162,7 @@ impl ListPartition<'_> {
     /// The partition key whose first part is `letter`: the list has more than one index.
     pub(super) fn key(&self, letter: &str) -> Result<KeyBytes, KeyTooLong> {
         let ListPartition { entity, list, tenant, by } = *self;
-        let mut key = words(&[letter, &entity.name, &list.name]);
+        let mut key = words(&[letter, &entity.stored, &list.name]);
         push_tenant(&mut key, tenant);
         push_values(&mut key, entity.select(&list.by), by);
         check_len(&key, RowKey::PARTITION_BYTES_MAX, || name_of_list(entity, list))?;

@@ -34,8 +34,7 @@ impl<'l> OrdinalKeys<'l> {
 
     /// The row that records which ordinals are allocated.
     pub fn allocation_key(&self, entity: EntityId, tenant: Option<&Value>) -> RowKey {
-        let name = self.layout.model().entity(entity).name.as_str();
-        let mut partition = words(&[SYSTEM, "numbers", name]);
+        let mut partition = words(&[SYSTEM, "numbers", self.layout.stored(entity)]);
         push_tenant(&mut partition, tenant);
         RowKey { partition, sort: own_sort() }
     }
@@ -48,7 +47,7 @@ impl<'l> OrdinalKeys<'l> {
     /// The partition of the list of all entities of a kind by ordinal, which is spread over the shards
     /// of the kind.
     pub fn partition(&self, entity: EntityId, tenant: Option<&Value>) -> KeyBytes {
-        let mut key = words(&[ORDINALS, &self.layout.model().entity(entity).name]);
+        let mut key = words(&[ORDINALS, self.layout.stored(entity)]);
         push_tenant(&mut key, tenant);
         key
     }

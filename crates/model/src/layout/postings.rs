@@ -113,12 +113,12 @@ impl<'l> PostingLists<'l> {
     ) -> Result<KeyBytes, KeyTooLong> {
         let entity = self.layout.model().entity(id);
         let of_kind = |letter: &str| {
-            let mut name = words(&[letter, &entity.name]);
+            let mut name = words(&[letter, &entity.stored]);
             push_tenant(&mut name, tenant);
             name
         };
         let of_list = |letter: &str, list: &List, by: &[Value]| {
-            let mut name = words(&[letter, &entity.name, &list.name]);
+            let mut name = words(&[letter, &entity.stored, &list.name]);
             push_tenant(&mut name, tenant);
             push_values(&mut name, entity.select(&list.by), by);
             name
@@ -246,7 +246,7 @@ impl<'l> PostingLists<'l> {
         let (letter, rest) = KeyBytes::decode_part(name).ok()?;
         LETTERS.contains(&letter.as_s()?).then_some(())?;
         let (entity, _) = KeyBytes::decode_part(rest).ok()?;
-        let entity = self.layout.model().find(entity.as_s()?)?;
+        let entity = self.layout.model().find_stored(entity.as_s()?)?;
         self.layout.model().entity(entity).has_ordinals().then_some(entity)
     }
 
@@ -264,7 +264,7 @@ impl<'l> PostingLists<'l> {
 
     /// The prefix of the names of all such posting lists of a kind.
     pub fn pending_prefix(&self, entity: EntityId, tenant: Option<&Value>) -> KeyBytes {
-        let mut name = words(&[PENDING_LIST, &self.layout.model().entity(entity).name]);
+        let mut name = words(&[PENDING_LIST, self.layout.stored(entity)]);
         push_tenant(&mut name, tenant);
         name
     }

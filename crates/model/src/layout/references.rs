@@ -44,7 +44,7 @@ impl<'l> References<'l> {
         let (from, all) = match child {
             None => (own_sort(), bytes(&[Value::from(CHILD)])),
             Some(child) => {
-                let all = bytes(&[CHILD.into(), self.layout.name(child).into()]);
+                let all = bytes(&[CHILD.into(), self.layout.stored(child).into()]);
                 (all.clone(), all)
             }
         };
@@ -64,7 +64,7 @@ impl<'l> References<'l> {
         let entity = self.layout.model().entity(owner.entity);
         let kind = if entity.parent == Some(link.field) { CHILD } else { REFERENCE };
         let mut sort = bytes(&[kind.into()]);
-        sort.push_text(&entity.name);
+        sort.push_text(&entity.stored);
         sort.push_text(&entity.field(link.field).stored);
         push_owner(&mut sort, owner);
         let shards = self.shards(link.target);
@@ -77,7 +77,7 @@ impl<'l> References<'l> {
     pub fn is_retired(&self, sort: &[u8]) -> bool {
         let parts = KeyBytes::decode(sort).unwrap_or_default();
         let [_, entity, field, ..] = &parts[..] else { return false };
-        let entity = entity.as_s().and_then(|name| self.layout.model().find(name));
+        let entity = entity.as_s().and_then(|name| self.layout.model().find_stored(name));
         let retired = entity.map(|id| &self.layout.model().entity(id).retired);
         retired.zip(field.as_s()).is_some_and(|(retired, field)| retired.contains(field))
     }
@@ -145,7 +145,7 @@ impl<'l> References<'l> {
     }
 
     fn presence_of(&self, target: &EntityKey, shard: u32) -> RowKey {
-        let mut partition = words(&[PRESENCE, self.layout.name(target.entity)]);
+        let mut partition = words(&[PRESENCE, self.layout.stored(target.entity)]);
         push_owner(&mut partition, target);
         partition.append(&bytes(&[Value::from(u64::from(shard))]));
         RowKey { partition, sort: own_sort() }
@@ -160,8 +160,8 @@ impl Layout {
     /// Adds the numbers of shards that references to entities of a kind were written under before.
     #[must_use]
     pub fn with_earlier_references(mut self, entity: EntityId, before: &Layout) -> Layout {
-        let name = self.name(entity).to_owned();
-        let earlier = before.model().find(&name).map(|id| before.references().shards(id));
+        let name = self.stored(entity).to_owned();
+        let earlier = before.model().find_stored(&name).map(|id| before.references().shards(id));
         if let Some(layout) = self.entities.get_mut(entity.index()) {
             layout.earlier_reference_shards.extend(earlier);
         }

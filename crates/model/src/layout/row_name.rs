@@ -52,7 +52,7 @@ impl Layout {
         match parts.next()?.as_s()? {
             SYSTEM => Some(RowName::System),
             GUARD => {
-                let entity = self.model().find(parts.next()?.as_s()?)?;
+                let entity = self.model().find_stored(parts.next()?.as_s()?)?;
                 let tag = parts.next()?;
                 let tags = &self.layout_of(entity).guard_tags;
                 let unique = tags.iter().position(|other| Some(other.as_str()) == tag.as_s())?;
@@ -76,7 +76,7 @@ impl Layout {
                 is_presence.then_some(RowName::Presence { entity: target.entity })
             }
             ORDINAL_ROW => {
-                let entity = self.model().find(parts.next()?.as_s()?)?;
+                let entity = self.model().find_stored(parts.next()?.as_s()?)?;
                 let is_ordinal = self.matching() == Matching::Chunks
                     && self.model().entity(entity).has_ordinals()
                     && matches!(parts.next_back()?, Value::N(_))
@@ -115,7 +115,7 @@ impl Layout {
             return parts.next().is_none().then_some(RowName::Own(target));
         }
         let entity_name = parts.next()?;
-        let entity = self.model().find(entity_name.as_s()?)?;
+        let entity = self.model().find_stored(entity_name.as_s()?)?;
         let field_name = parts.next()?;
         let field = self.model().entity(entity).find_stored(field_name.as_s()?)?;
         let origin = self.model().entity(entity).field(field).origin;
@@ -127,7 +127,7 @@ impl Layout {
 
     /// Reads `entity, [tenant], id`.
     fn owner(&self, parts: &mut impl Iterator<Item = Value>) -> Option<EntityKey> {
-        let entity = self.model().find(parts.next()?.as_s()?)?;
+        let entity = self.model().find_stored(parts.next()?.as_s()?)?;
         let tenant = if self.has_tenant(entity) { Some(parts.next()?) } else { None };
         let id = parts.next()?.as_s()?.to_owned();
         Some(EntityKey { entity, tenant, id })

@@ -19,7 +19,7 @@ impl Layout {
     pub fn sequence_key(&self, image: &Image) -> Result<Option<RowKey>, KeyTooLong> {
         let entity = self.model().entity(image.key.entity);
         let Some(sequence) = &entity.sequence else { return Ok(None) };
-        let mut partition = words(&[SYSTEM, "sequence", &entity.name]);
+        let mut partition = words(&[SYSTEM, "sequence", &entity.stored]);
         push_tenant(&mut partition, image.key.tenant.as_ref());
         for field in &sequence.by {
             // Required: only an entity that is older than the field lacks it.

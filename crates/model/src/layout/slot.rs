@@ -39,7 +39,7 @@ pub(crate) struct EarlierSlots<'i> {
 impl EarlierSlots<'_> {
     /// The index of the slot that an entity had under this name.
     fn find(&self, entity: &Entity, name: &str) -> Option<u8> {
-        match self.slots.get(&entity.name)? {
+        match self.slots.get(&entity.stored)? {
             Value::M(slots) => slots.get(name).and_then(slot_index),
             _ => None,
         }

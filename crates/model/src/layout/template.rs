@@ -88,8 +88,8 @@ impl<'l> KeyTemplates<'l> {
         let is_by_ordinal = self.layout.layout_of(entity).slots.is_by_ordinal(list);
         let list = declared.list(list);
         let partition = match is_by_ordinal {
-            true => partition(declared, &[ORDINALS, &declared.name], &[]),
-            false => partition(declared, &[LIST, &declared.name, &list.name], &list.by),
+            true => partition(declared, &[ORDINALS, &declared.stored], &[]),
+            false => partition(declared, &[LIST, &declared.stored, &list.name], &list.by),
         };
         let ordered = list.order.iter().map(|order| KeyPart::Field {
             field: order.field,
@@ -105,7 +105,7 @@ impl<'l> KeyTemplates<'l> {
         let declared = self.layout.model().entity(entity);
         let entries = self.list(entity, list);
         let list = declared.list(list);
-        let partition = partition(declared, &[FACETS, &declared.name, &list.name], &list.by);
+        let partition = partition(declared, &[FACETS, &declared.stored, &list.name], &list.by);
         let facets = list.facets.iter().copied().map(KeyPart::Facet);
         Some(KeyTemplate { partition, sort: facets.chain(entries.sort).collect() })
     }
@@ -114,7 +114,7 @@ impl<'l> KeyTemplates<'l> {
     pub fn expiry(&self, entity: EntityId) -> Option<KeyTemplate> {
         let declared = self.layout.model().entity(entity);
         let time = declared.expires?;
-        let partition = vec![KeyPart::word(EXPIRY), KeyPart::word(&declared.name)];
+        let partition = vec![KeyPart::word(EXPIRY), KeyPart::word(&declared.stored)];
         let sort = [KeyPart::field(time)].into_iter().chain(tenant(declared));
         Some(KeyTemplate { partition, sort: sort.chain([KeyPart::field(FieldId(0))]).collect() })
     }
@@ -129,7 +129,7 @@ impl<'l> KeyTemplates<'l> {
         let values = count.split.iter().copied().map(KeyPart::field).chain(window);
         let sort =
             [KeyPart::word(&names_in_key(declared, &kept_by))].into_iter().chain(values).collect();
-        let partition = partition(declared, &[COUNTED, &declared.name, &count.name], &count.by);
+        let partition = partition(declared, &[COUNTED, &declared.stored, &count.name], &count.by);
         KeyTemplate { partition, sort }
     }
 
@@ -145,12 +145,12 @@ impl<'l> KeyTemplates<'l> {
                 vec![score, KeyPart::field(FieldId(0))]
             }
         };
-        let partition = partition(declared, &[ENTRY, &declared.name, &board.name], &board.by);
+        let partition = partition(declared, &[ENTRY, &declared.stored, &board.name], &board.by);
         KeyTemplate { partition, sort }
     }
 
     fn own(&self, entity: &Entity) -> KeyTemplate {
-        let partition = partition(entity, &[ENTITY, &entity.name], &[FieldId(0)]);
+        let partition = partition(entity, &[ENTITY, &entity.stored], &[FieldId(0)]);
         KeyTemplate { partition, sort: vec![KeyPart::Number(OWN)] }
     }
 
@@ -159,7 +159,7 @@ impl<'l> KeyTemplates<'l> {
         let name = self.layout.uniques().name(id, unique);
         let unique = entity.unique(unique);
         let mut partition =
-            partition(entity, &[GUARD, &entity.name, name], unique.within.as_slice());
+            partition(entity, &[GUARD, &entity.stored, name], unique.within.as_slice());
         partition.extend(unique.fields.iter().map(|field| KeyPart::Field {
             field: *field,
             direction: Direction::Ascending,
@@ -172,11 +172,11 @@ impl<'l> KeyTemplates<'l> {
         let Link { owner, field, target, .. } = *link;
         let (owner, target) =
             (self.layout.model().entity(owner), self.layout.model().entity(target));
-        let partition = partition(target, &[ENTITY, &target.name], &[field]);
+        let partition = partition(target, &[ENTITY, &target.stored], &[field]);
         let kind = if owner.parent == Some(field) { CHILD } else { REFERENCE };
         let mut sort = vec![
             KeyPart::Number(kind),
-            KeyPart::word(&owner.name),
+            KeyPart::word(&owner.stored),
             KeyPart::word(&owner.field(field).stored),
         ];
         sort.extend(tenant(owner));

@@ -26,7 +26,7 @@ impl<'l> UniqueKeys<'l> {
     /// The partition key of a guard, before the values.
     fn guard_partition(&self, owner: &EntityKey, unique: UniqueId) -> KeyBytes {
         let tag = self.layout.layout_of(owner.entity).guard_tags[unique.index()].as_str();
-        let mut key = words(&[GUARD, self.layout.name(owner.entity), tag]);
+        let mut key = words(&[GUARD, self.layout.stored(owner.entity), tag]);
         push_tenant(&mut key, owner.tenant.as_ref());
         key
     }

@@ -25,6 +25,8 @@ use super::unique::Unique;
 pub struct Entity {
     /// Its name in the model.
     pub name: String,
+    /// Its name in keys, which is the first one that it had.
+    pub stored: String,
     /// Where it is served.
     pub path: String,
     /// Where its ids come from.
@@ -117,8 +119,12 @@ impl Entity {
         renamed.map(|(_, name)| name.as_str())
     }
 
-    /// The field of an earlier model that a field was: the one of its name, or of its earlier name.
+    /// The field of an earlier model that a field was: the one of its name, or of its earlier name. The
+    /// reference to the parent has the name of the parent.
     pub fn counterpart(&self, field: FieldId, earlier: &Entity) -> Option<FieldId> {
+        if self.parent == Some(field) && earlier.parent.is_some() {
+            return earlier.parent;
+        }
         earlier.find_field(&self.field(field).name).or_else(|| {
             let id = earlier.find_field(self.earlier_name(field)?)?;
             (earlier.field(id).origin == FieldOrigin::Declared).then_some(id)

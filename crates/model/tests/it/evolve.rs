@@ -134,11 +134,12 @@ proptest! {
 }
 
 /// An edit whose verdict does not depend on earlier edits: a field that the first edit added could
-/// not have been added without its default, and only the model in between says that a field was
-/// renamed twice.
+/// not have been added without its default, and only the model in between says that an entity or a
+/// field was renamed twice.
 fn allowed_edit(draft: &Draft, random: &mut Random) -> Option<Draft> {
     let by_steps = [
         EditKind::ChangeDefault,
+        EditKind::RenameEntity,
         EditKind::RenameField,
         EditKind::RemoveField,
         EditKind::MakeRequired,

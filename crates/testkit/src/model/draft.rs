@@ -13,6 +13,8 @@ pub struct Draft {
     pub entities: Vec<DraftEntity>,
     /// In the order of the file.
     pub handlers: Vec<DraftHandler>,
+    /// Entities with their earlier names.
+    pub renamed: Vec<(String, String)>,
 }
 
 /// `[entity.NAME]`.
@@ -288,6 +290,55 @@ impl Draft {
     }
 }
 
+impl Draft {
+    /// Renames an entity wherever it is named. Only the last earlier name is declared, as of fields.
+    pub fn rename_entity(&mut self, old: &str, new: &str) {
+        let rename = |name: &mut String| {
+            if name == old {
+                new.clone_into(name);
+            }
+        };
+        for entity in &mut self.entities {
+            rename(&mut entity.name);
+            if let Some(parent) = entity.parent.as_mut().filter(|parent| parent.entity == old) {
+                rename(&mut parent.entity);
+                // The reference to the parent has its name.
+                entity.name_field(old, new);
+            }
+            for field in &mut entity.fields {
+                field.of.rename_target(rename);
+            }
+        }
+        self.handlers.iter_mut().for_each(|handler| rename(&mut handler.entity));
+        self.renamed.retain(|(entity, earlier)| entity != old && earlier != old);
+        self.renamed.push((new.to_owned(), old.to_owned()));
+    }
+
+    /// The earlier names of entities that a model can declare: none has them again.
+    pub(super) fn earlier_names(&self) -> impl Iterator<Item = &(String, String)> {
+        let has = |name: &String| self.entities.iter().any(|entity| entity.name == *name);
+        self.renamed.iter().filter(move |(entity, old)| has(entity) && !has(old))
+    }
+}
+
+impl DraftType {
+    fn rename_target(&mut self, rename: impl Fn(&mut String)) {
+        match self {
+            DraftType::Ref(target, _) => rename(target),
+            DraftType::List(of, _) | DraftType::Map(of, _) => of.rename_target(rename),
+            DraftType::Text(_)
+            | DraftType::Int(_)
+            | DraftType::Number(_)
+            | DraftType::Bool
+            | DraftType::Time
+            | DraftType::Bytes(_)
+            | DraftType::Any
+            | DraftType::Tags
+            | DraftType::Enum(_) => {}
+        }
+    }
+}
+
 impl DraftEntity {
     /// Creates an entity without any declarations.
     pub fn bare(name: &str) -> DraftEntity {
@@ -362,6 +413,13 @@ impl DraftEntity {
 
     /// Renames a field wherever it is named.
     pub fn rename_field(&mut self, old: &str, new: &str) {
+        self.name_field(old, new);
+        self.forget_earlier(old);
+        self.renamed.push((new.to_owned(), old.to_owned()));
+    }
+
+    /// Names a field differently, without saying what it was.
+    fn name_field(&mut self, old: &str, new: &str) {
         let rename = |name: &mut String| {
             if name == old {
                 new.clone_into(name);
@@ -401,8 +459,6 @@ impl DraftEntity {
             rename(&mut format.field);
             format.by.iter_mut().for_each(|(by, _)| rename(by));
         }
-        self.forget_earlier(old);
-        self.renamed.push((new.to_owned(), old.to_owned()));
     }
 
     /// An earlier name belongs to one field: the last that had it. One that has been renamed again was

@@ -67,6 +67,8 @@ kinds! {
     Shuffle => Same by shuffle;
     /// Adds an entity.
     AddEntity => Allowed by add_entity;
+    /// Renames an entity.
+    RenameEntity => Allowed by rename_entity;
     /// Adds an optional field.
     AddOptionalField => Allowed by fields::add_optional;
     /// Adds a field with a default.
@@ -133,6 +135,8 @@ kinds! {
     ConvertType => Allowed by fields::convert_type;
     /// Removes an entity.
     RemoveEntity => Refused by remove_entity;
+    /// Renames an entity without saying so.
+    ReplaceEntity => Refused by replace_entity;
     /// Removes a field without saying so.
     LoseField => Refused by fields::lose;
     /// Renames a field without saying so.
@@ -209,6 +213,29 @@ fn add_entity(draft: &mut Draft, random: &mut Random) -> Option<()> {
 fn remove_entity(draft: &mut Draft, random: &mut Random) -> Option<()> {
     let name = some_entity(draft, random).name.clone();
     *draft = draft.without_entity(&name);
+    Some(())
+}
+
+fn rename_entity(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let old = some_entity(draft, random).name.clone();
+    // Its length determines the shards of references to it.
+    let is_free = |name: &&&str| {
+        let is_taken = draft.entities.iter().any(|entity| entity.name == **name);
+        !is_taken && name.len() % 2 == old.len() % 2
+    };
+    let free: Vec<&&str> = ENTITY_NAMES.iter().filter(is_free).collect();
+    if free.is_empty() {
+        return None;
+    }
+    let new = free[random.index(free.len())];
+    draft.rename_entity(&old, new);
+    Some(())
+}
+
+fn replace_entity(draft: &mut Draft, random: &mut Random) -> Option<()> {
+    let before = draft.renamed.clone();
+    rename_entity(draft, random)?;
+    draft.renamed = before;
     Some(())
 }
 

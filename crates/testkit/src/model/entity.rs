@@ -27,7 +27,7 @@ pub fn draft(random: &mut Random) -> Draft {
     // Children may precede their parents.
     random.shuffle(&mut entities);
     let handlers = handlers(&entities, random);
-    Draft { entities, handlers }
+    Draft { entities, handlers, renamed: vec![] }
 }
 
 /// An entity before it has fields.

@@ -19,6 +19,9 @@ impl Draft {
         for DraftHandler { entity, change, target } in &self.handlers {
             line(&mut text, &format!("on.{entity}.{}", change_word(*change)), &quoted(target));
         }
+        for (entity, earlier) in self.earlier_names() {
+            line(&mut text, &format!("renamed.{entity}"), &quoted(earlier));
+        }
         for entity in &self.entities {
             write_entity(&mut text, entity);
         }

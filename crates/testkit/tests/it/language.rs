@@ -45,8 +45,9 @@ fn random_models_have_every_key_of_the_language() {
     for seed in 0..1_000 {
         let mut random = Random::new(seed);
         let drawn = draft(&mut random);
-        // What became of fields of an earlier model is declared by an edit.
-        let edits = [EditKind::RenameField, EditKind::RemoveField].into_iter();
+        // What became of entities and fields of an earlier model is declared by an edit.
+        let edits = [EditKind::RenameEntity, EditKind::RenameField, EditKind::RemoveField];
+        let edits = edits.into_iter();
         let edited = edits.filter_map(|kind| kind.apply(&drawn, &mut random));
         let texts = edited.map(|edit| edit.draft.text()).chain([drawn.text()]);
         for key in texts.flat_map(|text| keys_of(&text)).collect::<BTreeSet<Key>>() {

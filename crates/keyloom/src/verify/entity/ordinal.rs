@@ -14,7 +14,7 @@ pub(super) async fn check(
     let kind = step.schema.model().entity(entity.key().entity);
     // The backfill gives older rows their ordinals.
     let is_old = own.revision < step.layout().revision()
-        && step.schema.pending.entities.contains(&kind.name);
+        && step.schema.pending.entities.contains(&kind.stored);
     if !kind.has_ordinals() || is_old {
         return Ok(());
     }

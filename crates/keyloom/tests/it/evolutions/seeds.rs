@@ -46,7 +46,7 @@ fn expiring_tasks() -> Draft {
         }],
         ..DraftEntity::bare("task")
     };
-    Draft { entities: vec![task], handlers: vec![] }
+    Draft { entities: vec![task], ..Draft::default() }
 }
 
 fn expiring_names() -> Draft {
@@ -75,7 +75,7 @@ fn expiring_names() -> Draft {
         ],
         ..DraftEntity::bare("name")
     };
-    Draft { entities: vec![team, name], handlers: vec![] }
+    Draft { entities: vec![team, name], ..Draft::default() }
 }
 
 fn required(name: &str, of: DraftType) -> DraftField {

@@ -10,7 +10,7 @@ use super::Naive;
 /// What cannot be read before the backfill is complete.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Building {
-    /// New and changed lists, counts and boards: what it is, its entity, and its name.
+    /// New and changed lists, counts and boards: what it is, its entity as keys name it, and its name.
     queries: BTreeSet<(What, String, String)>,
     /// The models before the current one, since the last backfill.
     earlier: Vec<Model>,
@@ -28,7 +28,7 @@ impl Building {
     pub(super) fn add(&mut self, before: Model, (after, evolution): (&Model, &Evolution)) {
         self.earlier.push(before);
         let mut add = |what, entity: &Entity, name: &str| {
-            self.queries.insert((what, entity.name.clone(), name.to_owned()));
+            self.queries.insert((what, entity.stored.clone(), name.to_owned()));
         };
         for (id, list) in evolution.pending_lists() {
             let entity = after.entity(id);
@@ -46,7 +46,7 @@ impl Building {
 
     /// Whether a list, a count or a board can be read.
     pub(super) fn has_built(&self, what: What, entity: &Entity, name: &str) -> bool {
-        !self.queries.contains(&(what, entity.name.clone(), name.to_owned()))
+        !self.queries.contains(&(what, entity.stored.clone(), name.to_owned()))
     }
 
     pub(super) fn has_built_facet(&self, entity: &Entity, (list, facet): (&List, FieldId)) -> bool {
@@ -84,7 +84,7 @@ impl Building {
     /// Whether something is declared for an entity by every model that has the entity.
     fn is_in_all(&self, entity: &Entity, is_in: impl Fn(&Entity) -> bool) -> bool {
         let before = |model: &Model| {
-            let earlier = model.find(&entity.name).map(|id| model.entity(id));
+            let earlier = model.find_stored(&entity.stored).map(|id| model.entity(id));
             earlier.is_none_or(&is_in)
         };
         self.earlier.iter().all(before)

@@ -90,9 +90,10 @@ impl Naive {
             let entity = self.model.entity(entity);
             self.pending.insert(self.unique_tag(&entity.name, entity.unique(unique)));
         }
-        for (_, entity) in self.model.entities() {
-            let Some(old) = before.find(&entity.name) else { continue };
+        for (_, entity) in self.model.clone().entities() {
+            let Some(old) = before.find_stored(&entity.stored) else { continue };
             let old = before.entity(old);
+            self.rename(&old.name, &entity.name);
             for thing in self.things.iter_mut().filter(|thing| thing.key.kind == entity.name) {
                 thing.fields = renamed(&thing.fields, old, entity);
             }
@@ -108,6 +109,12 @@ impl Naive {
             }
         }
         self.building.add(before, (&self.model, &evolution));
+    }
+
+    fn rename(&mut self, old: &str, new: &str) {
+        for thing in self.things.iter_mut().filter(|thing| thing.key.kind == old) {
+            new.clone_into(&mut thing.key.kind);
+        }
     }
 
     /// Entities that share a value of a unique with another one.

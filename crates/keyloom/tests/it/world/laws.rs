@@ -159,13 +159,13 @@ impl World {
     }
 }
 
-/// The names of the kinds that have this one as parent.
+/// The names of the kinds that have this one as parent, in the order of their names in keys.
 fn child_kinds<'n>(naive: &'n Naive, kind: &str) -> Vec<&'n str> {
     let is_child = |entity: &keyloom_model::Entity| {
         entity.parent.is_some_and(|parent| entity.field(parent).name == kind)
     };
-    let kinds = naive.model.entities().filter(|(_, entity)| is_child(entity));
-    let mut kinds: Vec<&str> = kinds.map(|(_, entity)| entity.name.as_str()).collect();
-    kinds.sort_unstable();
-    kinds
+    let kinds = naive.model.entities().map(|(_, entity)| entity).filter(|kind| is_child(kind));
+    let mut kinds: Vec<&keyloom_model::Entity> = kinds.collect();
+    kinds.sort_by_key(|kind| &kind.stored);
+    kinds.into_iter().map(|kind| kind.name.as_str()).collect()
 }

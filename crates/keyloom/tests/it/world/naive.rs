@@ -170,7 +170,7 @@ impl Naive {
     pub(crate) fn unique_tag(&self, kind: &str, unique: &Unique) -> (String, Vec<String>) {
         let entity = self.entity(kind);
         let fields = unique.within.iter().chain(&unique.fields);
-        (kind.to_owned(), fields.map(|field| entity.field(*field).stored.clone()).collect())
+        (entity.stored.clone(), fields.map(|field| entity.field(*field).stored.clone()).collect())
     }
 
     pub(crate) fn is_pending(&self, kind: &str, unique: &Unique) -> bool {

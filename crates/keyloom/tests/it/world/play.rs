@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use keyloom::{Db, Error, Options, Record};
-use keyloom_model::{Layout, Matching, OwnRow};
+use keyloom_model::{Layout, Matching, Model, OwnRow};
 use keyloom_store::{Clock, Store, Time};
 use keyloom_testkit::ManualClock;
 use keyloom_value::{Item, Value};
@@ -223,7 +223,8 @@ impl World {
 
     /// Ids of a kind that exist and are not in the given state, in order.
     pub(crate) fn unknown_ids(&self, kind: &str, naive: &Naive) -> Vec<String> {
-        let keys = self.rows().iter().map(|row| self.key(row)).collect::<Vec<_>>();
+        let model = &naive.model;
+        let keys = self.rows().iter().map(|row| self.key_under(model, row)).collect::<Vec<_>>();
         let unknown = keys.into_iter().filter(|key| key.kind == kind && naive.find(key).is_none());
         let mut ids: Vec<String> = unknown.map(|key| key.id).collect();
         ids.sort();
@@ -285,8 +286,14 @@ impl World {
     }
 
     fn key(&self, row: &OwnRow) -> Key {
+        self.key_under(self.layout.model(), row)
+    }
+
+    /// The key under an earlier model, in which its kind may have another name.
+    fn key_under(&self, model: &Model, row: &OwnRow) -> Key {
         let key = &row.image.key;
-        let kind = self.layout.model().entity(key.entity).name.clone();
+        let stored = &self.layout.model().entity(key.entity).stored;
+        let kind = model.find_stored(stored).map_or(stored, |id| &model.entity(id).name).clone();
         Key { kind, tenant: key.tenant.clone(), id: key.id.clone() }
     }
 }

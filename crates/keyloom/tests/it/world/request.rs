@@ -38,6 +38,8 @@ pub(crate) enum Kind {
     Tenant,
     Id,
     TooLarge,
+    /// The entity was renamed since the request was drawn.
+    Unknown,
     /// An error that no change should return.
     Other(String),
 }
@@ -72,6 +74,7 @@ pub(crate) fn kind_of(error: &Error) -> Kind {
         Error::Tenant { .. } => Kind::Tenant,
         Error::Id { .. } => Kind::Id,
         Error::TooLarge { .. } => Kind::TooLarge,
+        Error::Unknown { .. } => Kind::Unknown,
         other => Kind::Other(other.to_string()),
     }
 }

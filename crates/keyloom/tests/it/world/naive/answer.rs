@@ -74,6 +74,7 @@ impl Naive {
     ) -> Result<Vec<Key>, Kind> {
         let mut keys: Vec<Key> = vec![];
         for (index, request) in requests.iter().enumerate() {
+            self.model.find(&request.kind).ok_or(Kind::Unknown)?;
             let id = match &request.action {
                 Action::Create(document) => match made.get(index).cloned().flatten() {
                     Some(id) => id,
@@ -258,7 +259,7 @@ impl Naive {
         let is_given = number.is_some() && before.as_ref().is_none_or(|(old, _)| *old != number);
         let is_same = number.is_some() && before.is_some_and(|(_, old)| old == by);
         let given = number.and_then(Value::as_n).and_then(|number| number.to_i64());
-        let tag = format!("{} {:?} {by:?}", key.kind, key.tenant);
+        let tag = format!("{} {:?} {by:?}", entity.stored, key.tenant);
         let last = self.sequences.entry(tag).or_default();
         match given {
             Some(given) if is_given => *last = given.max(*last),
