@@ -297,6 +297,8 @@ fn user(service: &str, served: &Process, tenant: Option<&str>) -> Command {
 
 /// A folder of its own because tests run in parallel; the modules find playwright above it.
 fn copy_suite(folder: &Path) {
+    // Without the scripts of an earlier run, which may be gone.
+    let _ = std::fs::remove_dir_all(folder.join("console"));
     std::fs::create_dir_all(folder.join("console")).unwrap();
     let steps = std::fs::read_dir(suite("console")).unwrap().map(|entry| entry.unwrap().path());
     for path in steps.chain([suite("axe.mjs"), suite("console.mjs")]) {

@@ -85,7 +85,7 @@ export class Driver {
 
 /** Requests whose responses never end. */
 function isStream(request) {
-  return /[?&]live=true|\/changes(\?|$)/.test(request.url());
+  return /[?&](\$|%24)?live=true|\/changes(\?|$)/.test(request.url());
 }
 
 /** Waits until everything that was done has had its effect: it is drawn, and each response that was asked for is, too. */
