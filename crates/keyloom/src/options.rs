@@ -40,7 +40,7 @@ pub struct Options {
     pub entropy: Arc<dyn Entropy>,
     /// How tags and facets are stored. Changing it for existing data takes a backfill.
     pub matching: MatchingUse,
-    /// Whether a model may replace the one that has replaced it ([`Error::OlderModel`]). Matters only
+    /// Whether a model may replace the one that has replaced it ([`crate::Error::OlderModel`]). Matters only
     /// if processes share the store: otherwise it may in any case.
     pub allow_older_model: bool,
 }
