@@ -50,8 +50,8 @@ fn read(db: &Db, item: &Item) -> Option<ListQuery> {
         Some(_) | None => None,
     };
     // The entity may have been renamed since.
-    let model = db.model();
-    let mut query = ListQuery::new(db, model.present_name(text(ENTITY)?), text(LIST)?);
+    let schema = db.shared.schema();
+    let mut query = ListQuery::new(db, schema.model().present_name(text(ENTITY)?), text(LIST)?);
     query.by = list(BY)?.iter().map(by).collect::<Option<_>>()?;
     query.bounds = list(BOUNDS)?.iter().map(bound).collect::<Option<_>>()?;
     query.filters = list(FILTERS)?.iter().map(Filter::from_value).collect::<Option<_>>()?;
